@@ -51,6 +51,8 @@ REV ?=
 KUBEVIRT_TESTS ?= KubeVirt
 # How many devices of each class `make bench-search` draws.
 SEEDS ?= 40
+# How many devices of each class `make bench-statistics` draws.
+DEVICES ?= 1000
 
 ##@ Start here
 .PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade
@@ -163,7 +165,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-admission trex-record
+.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-admission trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -217,6 +219,10 @@ bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one co
 bench-search: ## Compare the search with the MLRsearch package on simulated devices.
 	@test/scripts/prerequisites.sh go
 	@test/scripts/bench-search.sh -seeds $(SEEDS)
+
+bench-statistics: ## Print how often the 95 % interval of repeated runs holds the throughput of simulated devices, and how often a baseline raises a false alarm; fails outside of 93 to 97 %.
+	@test/scripts/prerequisites.sh go
+	@cd operator && go run ./hack/searchbench -statistics -seeds $(DEVICES)
 
 bench-admission: $(LAB) ## Print how long a real API server takes to admit or refuse runs, with the admission policies and without.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go test -run '^$$' -bench Admission ./api/v1alpha1

@@ -42,8 +42,12 @@ type VerdictResult string
 const (
 	// VerdictPassed means that the figure meets the threshold.
 	VerdictPassed VerdictResult = "Passed"
-	// VerdictFailed means that the figure misses the threshold, or that there is no figure.
+	// VerdictFailed means that the figure misses the threshold, or that there is no figure because
+	// of the device.
 	VerdictFailed VerdictResult = "Failed"
+	// VerdictInconclusive means that the figure cannot decide: the device's true value may be on
+	// the other side of the threshold, or there is no figure for another reason than the device.
+	VerdictInconclusive VerdictResult = "Inconclusive"
 )
 
 // Verdict is a criterion's outcome for one figure.
@@ -55,7 +59,7 @@ type Verdict struct {
 
 	FigureKey `json:",inline"`
 
-	// result is Passed or Failed.
+	// result is Passed, Failed or Inconclusive.
 	// +required
 	Result VerdictResult `json:"result,omitempty"`
 
@@ -63,8 +67,25 @@ type Verdict struct {
 	// +optional
 	Measured *int64 `json:"measured,omitempty"`
 
+	// doubts are the reasons for the result Inconclusive. Absent: the result is another one.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
+
 	// message is one sentence, such as "LatencyP99Nanoseconds at pdr50 is 31000, at most 20000 allowed".
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
 }
+
+// OnInconclusive says how a run ends that has an Inconclusive verdict and no Failed one.
+// +kubebuilder:validation:Enum=Fail;Allow
+type OnInconclusive string
+
+const (
+	// OnInconclusiveFail makes the run fail with the reason Inconclusive.
+	OnInconclusiveFail OnInconclusive = "Fail"
+	// OnInconclusiveAllow lets the run succeed.
+	OnInconclusiveAllow OnInconclusive = "Allow"
+)

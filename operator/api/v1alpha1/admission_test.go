@@ -125,36 +125,37 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		object func(*testing.T) *unstructured.Unstructured
 		want   []string
 	}{
-		"no chain":               {run("spec.experiment.chain", "[]"), []string{"spec.experiment.chain", "at least 1 items"}},
-		"chain of nine":          {run("spec.experiment.chain", router(9)), []string{"spec.experiment.chain", "at most 8 items"}},
-		"duplicate function":     {run("spec.experiment.chain", "[{name: r1, function: Router}, {name: r1, function: Router}]"), []string{"spec.experiment.chain[1]", "Duplicate value", "r1"}},
-		"unknown function":       {run("spec.experiment.chain", "[{name: r1, function: Switch}]"), []string{"spec.experiment.chain[0].function", "Unsupported value", "Router"}},
-		"unknown attachment":     {run("spec.experiment.chain", "[{name: r, function: Router, east: {attachment: Wire}}]"), []string{"spec.experiment.chain[0].east.attachment", "Unsupported value"}},
-		"firewall on a router":   {run("spec.experiment.chain", "[{name: r, function: Router, firewall: {}}]"), []string{"spec.experiment.chain[0].firewall", "only for function Firewall"}},
-		"frame of 63":            {run("spec.experiment.traffic", "{frameBytes: [63]}"), []string{"spec.experiment.traffic.frameBytes[0]", "greater than or equal to 64"}},
-		"frame of 9019":          {run("spec.experiment.traffic", "{frameBytes: [9019]}"), []string{"spec.experiment.traffic.frameBytes[0]", "less than or equal to 9018"}},
-		"frame above own MTU":    {run("spec.experiment.chain", "[{name: r, function: Router, west: {mtuBytes: 1400}}]"), []string{"spec.experiment.traffic.frameBytes", "mtuBytes"}},
-		"same frame twice":       {run("spec.experiment.traffic", "{frameBytes: [64, 64]}"), []string{"spec.experiment.traffic.frameBytes[1]", "Duplicate value"}},
-		"IPv6 frame of 64":       {run("spec.experiment.traffic", "{ipFamily: IPv6, frameBytes: [64]}"), []string{"spec.experiment.traffic.frameBytes", "at least 82 bytes"}},
-		"TCP":                    {run("spec.experiment.traffic", "{kind: TCP}"), []string{"spec.experiment.traffic.kind", "measure TCP by measurements.tcp"}},
-		"baseline: none named":   {run("spec.experiment.baseline", "{}"), []string{"spec.experiment.baseline.runRef", "Required value"}},
-		"baseline: itself":       {run("spec.experiment.baseline", "{runRef: {name: run}}"), []string{"spec.experiment.baseline.runRef", "name an earlier run"}},
-		"baseline: its name":     {run("spec.experiment.baseline", "{runRef: {name: x}}", "spec.experiment.acceptance", "[{name: baseline, metric: LossPartsPerMillion, load: idle, atMost: 1}]"), []string{"spec.experiment.acceptance", "give it another name"}},
-		"baseline: a metric":     {run("spec.experiment.baseline", "{runRef: {name: x}, metrics: [LatencyMaxNanoseconds]}"), []string{"spec.experiment.baseline.metrics", "LatencyP99Nanoseconds"}},
-		"baseline: twice":        {run("spec.experiment.baseline", "{runRef: {name: x}, metrics: [JitterNanoseconds, JitterNanoseconds]}"), []string{"spec.experiment.baseline.metrics", "Duplicate"}},
-		"baseline: percent":      {run("spec.experiment.baseline", "{runRef: {name: x}, maximumRegressionPercent: 101}"), []string{"spec.experiment.baseline.maximumRegressionPercent", "less than or equal to 100"}},
-		"no testbed":             {run("spec.experiment.testbedRef", "{name: ''}"), []string{"spec.experiment.testbedRef.name", "at least 1 chars long"}},
-		"nothing measured":       {run("spec.experiment.measurements", "{}"), []string{"spec.experiment.measurements", "measures nothing: name a profile"}},
-		"negative trial":         {run("spec.experiment.measurements", "{latency: {trialMilliseconds: -1}}"), []string{"spec.experiment.measurements.latency.trialMilliseconds", "greater than or equal to 100"}},
-		"absurd deadline":        {run("spec.experiment.deadlineSeconds", "99999999"), []string{"spec.experiment.deadlineSeconds", "less than or equal to 604800"}},
-		"negative time to live":  {run("spec.ttlSecondsAfterFinished", "-5"), []string{"spec.ttlSecondsAfterFinished", "greater than or equal to 0"}},
-		"sum below trial":        {run("spec.experiment.measurements", "{throughput: {goals: [{name: A, trialMilliseconds: 2000}]}}"), []string{"durationSumMilliseconds", "at least trialMilliseconds"}},
-		"maximum below minimum":  {run("spec.experiment.measurements", "{throughput: {minimumFramesPerSecond: 10, maximumFramesPerSecond: 5}}"), []string{"maximumFramesPerSecond", "above minimumFramesPerSecond"}},
-		"load of unknown goal":   {run("spec.experiment.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: XDR, percent: 50}]}}"), []string{"spec.experiment.measurements.latency", "throughput.goals does not have"}},
-		"load without a search":  {run("spec.experiment.measurements", "{latency: {}}"), []string{"spec.experiment.measurements.latency", "give latency.loads in framesPerSecond"}},
-		"load both ways":         {run("spec.experiment.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: PDR, percent: 5, framesPerSecond: 5}]}}"), []string{"either framesPerSecond or goal"}},
-		"load above 100 percent": {run("spec.experiment.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: PDR, percent: 101}]}}"), []string{"percent", "less than or equal to 100"}},
-		"unknown method":         {run("spec.experiment.measurements", "{throughput: {method: Guess}}"), []string{"spec.experiment.measurements.throughput.method", "Unsupported value", "RFC2544"}},
+		"no chain":                {run("spec.experiment.chain", "[]"), []string{"spec.experiment.chain", "at least 1 items"}},
+		"chain of nine":           {run("spec.experiment.chain", router(9)), []string{"spec.experiment.chain", "at most 8 items"}},
+		"duplicate function":      {run("spec.experiment.chain", "[{name: r1, function: Router}, {name: r1, function: Router}]"), []string{"spec.experiment.chain[1]", "Duplicate value", "r1"}},
+		"unknown function":        {run("spec.experiment.chain", "[{name: r1, function: Switch}]"), []string{"spec.experiment.chain[0].function", "Unsupported value", "Router"}},
+		"unknown attachment":      {run("spec.experiment.chain", "[{name: r, function: Router, east: {attachment: Wire}}]"), []string{"spec.experiment.chain[0].east.attachment", "Unsupported value"}},
+		"firewall on a router":    {run("spec.experiment.chain", "[{name: r, function: Router, firewall: {}}]"), []string{"spec.experiment.chain[0].firewall", "only for function Firewall"}},
+		"frame of 63":             {run("spec.experiment.traffic", "{frameBytes: [63]}"), []string{"spec.experiment.traffic.frameBytes[0]", "greater than or equal to 64"}},
+		"frame of 9019":           {run("spec.experiment.traffic", "{frameBytes: [9019]}"), []string{"spec.experiment.traffic.frameBytes[0]", "less than or equal to 9018"}},
+		"frame above own MTU":     {run("spec.experiment.chain", "[{name: r, function: Router, west: {mtuBytes: 1400}}]"), []string{"spec.experiment.traffic.frameBytes", "mtuBytes"}},
+		"same frame twice":        {run("spec.experiment.traffic", "{frameBytes: [64, 64]}"), []string{"spec.experiment.traffic.frameBytes[1]", "Duplicate value"}},
+		"IPv6 frame of 64":        {run("spec.experiment.traffic", "{ipFamily: IPv6, frameBytes: [64]}"), []string{"spec.experiment.traffic.frameBytes", "at least 82 bytes"}},
+		"TCP":                     {run("spec.experiment.traffic", "{kind: TCP}"), []string{"spec.experiment.traffic.kind", "measure TCP by measurements.tcp"}},
+		"baseline: none named":    {run("spec.experiment.baseline", "{}"), []string{"spec.experiment.baseline.runRef", "Required value"}},
+		"onInconclusive: unknown": {run("spec.experiment.onInconclusive", "Maybe"), []string{"spec.experiment.onInconclusive", `"Fail", "Allow"`}},
+		"baseline: itself":        {run("spec.experiment.baseline", "{runRef: {name: run}}"), []string{"spec.experiment.baseline.runRef", "name an earlier run"}},
+		"baseline: its name":      {run("spec.experiment.baseline", "{runRef: {name: x}}", "spec.experiment.acceptance", "[{name: baseline, metric: LossPartsPerMillion, load: idle, atMost: 1}]"), []string{"spec.experiment.acceptance", "give it another name"}},
+		"baseline: a metric":      {run("spec.experiment.baseline", "{runRef: {name: x}, metrics: [LatencyMaxNanoseconds]}"), []string{"spec.experiment.baseline.metrics", "LatencyP99Nanoseconds"}},
+		"baseline: twice":         {run("spec.experiment.baseline", "{runRef: {name: x}, metrics: [JitterNanoseconds, JitterNanoseconds]}"), []string{"spec.experiment.baseline.metrics", "Duplicate"}},
+		"baseline: percent":       {run("spec.experiment.baseline", "{runRef: {name: x}, maximumRegressionPercent: 101}"), []string{"spec.experiment.baseline.maximumRegressionPercent", "less than or equal to 100"}},
+		"no testbed":              {run("spec.experiment.testbedRef", "{name: ''}"), []string{"spec.experiment.testbedRef.name", "at least 1 chars long"}},
+		"nothing measured":        {run("spec.experiment.measurements", "{}"), []string{"spec.experiment.measurements", "measures nothing: name a profile"}},
+		"negative trial":          {run("spec.experiment.measurements", "{latency: {trialMilliseconds: -1}}"), []string{"spec.experiment.measurements.latency.trialMilliseconds", "greater than or equal to 100"}},
+		"absurd deadline":         {run("spec.experiment.deadlineSeconds", "99999999"), []string{"spec.experiment.deadlineSeconds", "less than or equal to 604800"}},
+		"negative time to live":   {run("spec.ttlSecondsAfterFinished", "-5"), []string{"spec.ttlSecondsAfterFinished", "greater than or equal to 0"}},
+		"sum below trial":         {run("spec.experiment.measurements", "{throughput: {goals: [{name: A, trialMilliseconds: 2000}]}}"), []string{"durationSumMilliseconds", "at least trialMilliseconds"}},
+		"maximum below minimum":   {run("spec.experiment.measurements", "{throughput: {minimumFramesPerSecond: 10, maximumFramesPerSecond: 5}}"), []string{"maximumFramesPerSecond", "above minimumFramesPerSecond"}},
+		"load of unknown goal":    {run("spec.experiment.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: XDR, percent: 50}]}}"), []string{"spec.experiment.measurements.latency", "throughput.goals does not have"}},
+		"load without a search":   {run("spec.experiment.measurements", "{latency: {}}"), []string{"spec.experiment.measurements.latency", "give latency.loads in framesPerSecond"}},
+		"load both ways":          {run("spec.experiment.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: PDR, percent: 5, framesPerSecond: 5}]}}"), []string{"either framesPerSecond or goal"}},
+		"load above 100 percent":  {run("spec.experiment.measurements", "{throughput: {}, latency: {loads: [{name: a, goal: PDR, percent: 101}]}}"), []string{"percent", "less than or equal to 100"}},
+		"unknown method":          {run("spec.experiment.measurements", "{throughput: {method: Guess}}"), []string{"spec.experiment.measurements.throughput.method", "Unsupported value", "RFC2544"}},
 		"exceed with RFC2544": {run("spec.experiment.measurements", "{throughput: {method: RFC2544, goals: [{name: A, exceedPercent: 50}]}}"),
 			[]string{"spec.experiment.measurements.throughput.goals", "exceedPercent must be 0"}},
 		"sum with TST009": {run("spec.experiment.measurements", "{throughput: {method: TST009, goals: [{name: A, durationSumMilliseconds: 5000}]}}"),
@@ -272,6 +273,9 @@ func TestDefaults(t *testing.T) {
 	if got := run.Spec.Experiment.Measurements.Profile; got != v1alpha1.ProfileStandard {
 		t.Errorf("profile %q, want Standard", got)
 	}
+	if got := run.Spec.Experiment.OnInconclusive; got != v1alpha1.OnInconclusiveFail {
+		t.Errorf("onInconclusive %q, want Fail", got)
+	}
 	measured := run.Spec.Experiment.Measurements.Filled()
 	throughput, latency := measured.Throughput, measured.Latency
 	if throughput == nil || len(throughput.Goals) != 2 || throughput.Goals[1].LossPartsPerMillion != 1000 || throughput.Goals[1].TrialMilliseconds != 1000 {
@@ -331,6 +335,7 @@ func TestExperimentIsImmutable(t *testing.T) {
 		"baseline":        "{runRef: {name: other}}",
 		"deadlineSeconds": "60",
 		"startupSeconds":  "60",
+		"onInconclusive":  "Allow",
 	}
 	for field := range schemaOf(t, "vnfbench.io_benchmarkruns.yaml", "spec", "experiment") {
 		value, found := changes[field]

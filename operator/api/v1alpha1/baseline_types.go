@@ -69,6 +69,41 @@ type BaselineFigure struct {
 	// +required
 	Baseline int64 `json:"baseline"`
 
+	// values are those of the earlier run's repeats, searches or trials, whose mean is
+	// baseline. Absent: there is only one, or baseline is not a mean.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Values []int64 `json:"values,omitempty"`
+
+	// cause is the reason why the earlier run's value is not better, such as
+	// GeneratorCeiling. Absent: unknown.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Cause string `json:"cause,omitempty"`
+
+	// regularity of the earlier run's search, with ThroughputFramesPerSecond. Absent: the metric
+	// is another one.
+	// +optional
+	Regularity Regularity `json:"regularity,omitempty"`
+
+	// doubts about the earlier run's value. A value that is a floor of the generator,
+	// irregular or of a load that was not reached is not judged. Absent: there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
+
+	// baselineLoadFramesPerSecond is the intended load of each direction at which the earlier
+	// run measured the value. Absent: the metric has no such load.
+	// +optional
+	BaselineLoadFramesPerSecond *int64 `json:"baselineLoadFramesPerSecond,omitempty"`
+
+	// measuredLoadFramesPerSecond is the same of this run. Absent: there is no such load, or
+	// not yet.
+	// +optional
+	MeasuredLoadFramesPerSecond *int64 `json:"measuredLoadFramesPerSecond,omitempty"`
+
 	// measured is this run's value. Absent: this run has no such figure, or not yet.
 	// +optional
 	Measured *int64 `json:"measured,omitempty"`
@@ -77,4 +112,12 @@ type BaselineFigure struct {
 	// measured is missing, or baseline is 0.
 	// +optional
 	DifferencePartsPerMillion *int64 `json:"differencePartsPerMillion,omitempty"`
+
+	// pValuePartsPerMillion is the two-sided p-value of Welch's t-test: the probability that
+	// the means of two equal devices differ at least as much as these. Absent: a run has fewer
+	// than two values, or all values are the same.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	PValuePartsPerMillion *int64 `json:"pValuePartsPerMillion,omitempty"`
 }

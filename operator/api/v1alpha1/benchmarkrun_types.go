@@ -90,6 +90,13 @@ type Experiment struct {
 	// allowed are not accepted. Absent: none.
 	// +optional
 	Baseline *Baseline `json:"baseline,omitempty"`
+
+	// onInconclusive says how the run ends if no verdict on acceptance or baseline is Failed and
+	// one is Inconclusive. Fail ends it with Succeeded False and the reason Inconclusive. Allow
+	// lets it succeed. Default Fail.
+	// +optional
+	// +kubebuilder:default=Fail
+	OnInconclusive OnInconclusive `json:"onInconclusive,omitempty"`
 }
 
 // TestbedReference names a Testbed.

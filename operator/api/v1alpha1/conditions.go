@@ -3,7 +3,7 @@ package v1alpha1
 // Condition types of a BenchmarkRun.
 const (
 	// ConditionSucceeded is the summary: Unknown while the run is active, then True or False
-	// permanently. True means measured and accepted.
+	// permanently. True means measured and accepted, or Inconclusive and allowed.
 	ConditionSucceeded = "Succeeded"
 	// ConditionAdmitted is True while the run holds its testbed.
 	ConditionAdmitted = "Admitted"
@@ -13,7 +13,8 @@ const (
 	ConditionChainReady = "ChainReady"
 	// ConditionMeasured is True when the figures are complete and valid.
 	ConditionMeasured = "Measured"
-	// ConditionAccepted is True when every criterion passed, False when one failed.
+	// ConditionAccepted is True when every criterion passed, False when one failed, and Unknown
+	// with the reason Inconclusive when the figures cannot decide one.
 	ConditionAccepted = "Accepted"
 	// ConditionReconciling is True while the run is active, and absent otherwise (kstatus).
 	ConditionReconciling = "Reconciling"
@@ -59,11 +60,13 @@ const (
 	ReasonAccepted = "Accepted"
 	// ReasonNotAccepted: a criterion failed; status.acceptance lists which.
 	ReasonNotAccepted = "NotAccepted"
+	// ReasonInconclusive: no criterion failed, and the figures cannot decide one; status.acceptance says which and why.
+	ReasonInconclusive = "Inconclusive"
 	// ReasonNotMeasured: there are no figures to judge, because the run failed.
 	ReasonNotMeasured = "NotMeasured"
 
 	// ReasonBaselineUnusable: spec.experiment.baseline names a run that does not exist, was
-	// not measured, or measured something else.
+	// not measured, measured something else, or has no figure to compare with.
 	ReasonBaselineUnusable = "BaselineUnusable"
 	// ReasonNoDefaultTestbed: the run names no Testbed, and none is marked as the cluster's default. The run waits for one.
 	ReasonNoDefaultTestbed = "NoDefaultTestbed"
@@ -312,6 +315,8 @@ const (
 	WarningBackToBackNotNeeded = "BackToBackNotNeeded"
 	// WarningEndpointCeiling: a TCP end used a whole CPU, so it may be the limit and not the device.
 	WarningEndpointCeiling = "EndpointCeiling"
+	// WarningToleranceBelowSpread: a baseline's maximumRegressionPercent is below the known spread of a figure.
+	WarningToleranceBelowSpread = "ToleranceBelowSpread"
 	// WarningSegmentationOffload: the TCP ends hand packets of up to 64 KiB to the path, larger than its MTU.
 	WarningSegmentationOffload = "SegmentationOffload"
 )

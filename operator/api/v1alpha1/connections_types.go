@@ -161,4 +161,10 @@ type ConnectionsLoadResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
+
+	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
 }

@@ -12,6 +12,12 @@ type CPUResult struct {
 	// +kubebuilder:validation:Minimum=1
 	Trials int32 `json:"trials,omitempty"`
 
+	// sentFrames that the generator sent in these trials, in both directions, with each fragment
+	// counted. What perFrame gives is for each of them. Absent with TCP, whose frames are not
+	// counted.
+	// +optional
+	SentFrames *int64 `json:"sentFrames,omitempty"`
+
 	// node is the chain's whole node, all processes included. Absent where it was not
 	// observed.
 	// +optional
@@ -52,6 +58,35 @@ type NodeCPU struct {
 	// softirq work that was deferred again. Absent: not known.
 	// +optional
 	SoftirqThreadsMilliCPU *int64 `json:"softirqThreadsMilliCPU,omitempty"`
+	// perFrame is the processor time for each frame that was sent. Absent with TCP.
+	// +optional
+	PerFrame *NodeFrameCost `json:"perFrame,omitempty"`
+}
+
+// NodeFrameCost is the processor time of a node for each frame, of the kinds of NodeCPU. It has
+// what the node did besides in it.
+type NodeFrameCost struct {
+	// userNanoseconds: see userMilliCPU.
+	// +required
+	UserNanoseconds int64 `json:"userNanoseconds"`
+	// systemNanoseconds: see systemMilliCPU.
+	// +required
+	SystemNanoseconds int64 `json:"systemNanoseconds"`
+	// irqNanoseconds: see irqMilliCPU.
+	// +required
+	IRQNanoseconds int64 `json:"irqNanoseconds"`
+	// softirqNanoseconds: see softirqMilliCPU.
+	// +required
+	SoftirqNanoseconds int64 `json:"softirqNanoseconds"`
+	// guestNanoseconds: see guestMilliCPU.
+	// +required
+	GuestNanoseconds int64 `json:"guestNanoseconds"`
+	// stealNanoseconds: see stealMilliCPU.
+	// +required
+	StealNanoseconds int64 `json:"stealNanoseconds"`
+	// softirqThreadsNanoseconds: see softirqThreadsMilliCPU. Absent: not known.
+	// +optional
+	SoftirqThreadsNanoseconds *int64 `json:"softirqThreadsNanoseconds,omitempty"`
 }
 
 // FunctionCPU is the use of one function.
@@ -65,6 +100,11 @@ type FunctionCPU struct {
 	// frames: see node.softirqMilliCPU. Absent for a virtual machine.
 	// +optional
 	ProcessMilliCPU *int64 `json:"processMilliCPU,omitempty"`
+
+	// processNanosecondsPerFrame is the processor time of processMilliCPU for each frame that was
+	// sent. Absent for a virtual machine, and with TCP.
+	// +optional
+	ProcessNanosecondsPerFrame *int64 `json:"processNanosecondsPerFrame,omitempty"`
 
 	// guest is what a virtual machine's own kernel counted. Absent for a pod.
 	// +optional
@@ -135,6 +175,29 @@ type GuestCPU struct {
 	// stealMilliCPU is time in which a guest's processor was ready and did not run.
 	// +required
 	StealMilliCPU int64 `json:"stealMilliCPU"`
+	// perFrame is the processor time for each frame that was sent. Absent with TCP.
+	// +optional
+	PerFrame *GuestFrameCost `json:"perFrame,omitempty"`
+}
+
+// GuestFrameCost is the processor time inside a virtual machine for each frame, of the kinds of
+// GuestCPU.
+type GuestFrameCost struct {
+	// userNanoseconds: see userMilliCPU.
+	// +required
+	UserNanoseconds int64 `json:"userNanoseconds"`
+	// systemNanoseconds: see systemMilliCPU.
+	// +required
+	SystemNanoseconds int64 `json:"systemNanoseconds"`
+	// irqNanoseconds: see irqMilliCPU.
+	// +required
+	IRQNanoseconds int64 `json:"irqNanoseconds"`
+	// softirqNanoseconds: see softirqMilliCPU.
+	// +required
+	SoftirqNanoseconds int64 `json:"softirqNanoseconds"`
+	// stealNanoseconds: see stealMilliCPU.
+	// +required
+	StealNanoseconds int64 `json:"stealNanoseconds"`
 }
 
 // DomainCPU is the use of a virtual machine's threads on the node. A class
@@ -158,4 +221,30 @@ type DomainCPU struct {
 	// otherMilliCPU is that of threads of no known name.
 	// +optional
 	OtherMilliCPU *int64 `json:"otherMilliCPU,omitempty"`
+	// perFrame is the processor time for each frame that was sent. Absent with TCP.
+	// +optional
+	PerFrame *DomainFrameCost `json:"perFrame,omitempty"`
+}
+
+// DomainFrameCost is the processor time of a virtual machine's threads for each frame, of the
+// classes of DomainCPU.
+type DomainFrameCost struct {
+	// vcpuNanoseconds: see vcpuMilliCPU.
+	// +optional
+	VCPUNanoseconds *int64 `json:"vcpuNanoseconds,omitempty"`
+	// guestNanoseconds: see guestMilliCPU.
+	// +optional
+	GuestNanoseconds *int64 `json:"guestNanoseconds,omitempty"`
+	// emulatorNanoseconds: see emulatorMilliCPU.
+	// +optional
+	EmulatorNanoseconds *int64 `json:"emulatorNanoseconds,omitempty"`
+	// ioThreadNanoseconds: see ioThreadMilliCPU.
+	// +optional
+	IOThreadNanoseconds *int64 `json:"ioThreadNanoseconds,omitempty"`
+	// vhostNanoseconds: see vhostMilliCPU.
+	// +optional
+	VhostNanoseconds *int64 `json:"vhostNanoseconds,omitempty"`
+	// otherNanoseconds: see otherMilliCPU.
+	// +optional
+	OtherNanoseconds *int64 `json:"otherNanoseconds,omitempty"`
 }

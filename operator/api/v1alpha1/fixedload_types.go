@@ -85,6 +85,12 @@ type FixedLoadResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Repeats []RepeatResult `json:"repeats,omitempty"`
+
+	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
 }
 
 // RepeatResult is one repeat of a profile.

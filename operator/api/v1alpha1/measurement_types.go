@@ -1,6 +1,7 @@
 package v1alpha1
 
 // Measurements are what a run measures, for each frame size.
+// +kubebuilder:validation:XValidation:rule="!has(self.seed) || has(self.order) && self.order == 'Random'",message="seed goes with order Random: set it, or remove seed",fieldPath=".seed"
 type Measurements struct {
 	// profile names a set of measurements and fills in what is absent below: Quick (a first
 	// answer), Standard, RFC2544, CSIT or TST009. Fields that are set take precedence, one by
@@ -86,7 +87,32 @@ type Measurements struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=20
 	Repeats int32 `json:"repeats,omitempty"`
+
+	// order is that of the sizes, and of the latency loads of each size and repeat: Declared, as
+	// the spec lists them, or Random, so that a drift of the testbed is not the effect of a size or
+	// a load. Default Declared: then two runs have the same order, and a drift has the same
+	// effect on both.
+	// +optional
+	Order MeasurementOrder `json:"order,omitempty"`
+
+	// seed of order Random. Equal seeds give equal orders. Absent: it follows from the run's UID.
+	// status.plan.orderSeed has the one that was used.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9007199254740991
+	Seed *int64 `json:"seed,omitempty"`
 }
+
+// MeasurementOrder is how sizes and latency loads follow each other.
+// +kubebuilder:validation:Enum=Declared;Random
+type MeasurementOrder string
+
+const (
+	// OrderDeclared is that of the spec.
+	OrderDeclared MeasurementOrder = "Declared"
+	// OrderRandom follows from a seed.
+	OrderRandom MeasurementOrder = "Random"
+)
 
 // HaveFrames reports whether something is measured for each size of frames.
 func (m Measurements) HaveFrames() bool {

@@ -101,6 +101,11 @@ func TestSameMeasurements(t *testing.T) {
 	if !(v1alpha1.Measurements{Profile: v1alpha1.ProfileTST009}).SameAs(verified) {
 		t.Error("the method of the profile and the same method differ")
 	}
+	declared, random := standard, standard
+	declared.Order, random.Order = v1alpha1.OrderDeclared, v1alpha1.OrderRandom
+	if !standard.SameAs(declared) || standard.SameAs(random) {
+		t.Error("no order is not the declared one, or is the random one")
+	}
 	if standard.SameAs(v1alpha1.Measurements{Profile: v1alpha1.ProfileQuick}) {
 		t.Error("two profiles are the same")
 	}

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/api/equality"
+import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+)
 
 // MeasurementProfile names a set of measurements with their settings.
 // +kubebuilder:validation:Enum=Quick;Standard;RFC2544;CSIT;TST009
@@ -82,6 +86,7 @@ func latencyOf(profile MeasurementProfile) Latency {
 func (m Measurements) SameAs(other Measurements) bool {
 	a, b := m.Filled(), other.Filled()
 	a.Profile, b.Profile = "", ""
+	a.Order, b.Order = cmp.Or(a.Order, OrderDeclared), cmp.Or(b.Order, OrderDeclared)
 	return equality.Semantic.DeepEqual(a, b)
 }
 

@@ -48,6 +48,12 @@ type ReceiveRateResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Trials []ReceiveRateTrial `json:"trials,omitempty"`
+
+	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
 }
 
 // ReceiveRateTrial is one trial at the maximum load.

@@ -122,4 +122,11 @@ type RecoveryResult struct {
 	// lossyTrials is how many of them lost frames.
 	// +required
 	LossyTrials int32 `json:"lossyTrials"`
+
+	// doubts are reasons why the figures may not be the device's, such as UnsteadyPacing. Absent:
+	// there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
 }

@@ -16,6 +16,10 @@ type PlanSummary struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	DeviceNode string `json:"deviceNode,omitempty"`
+
+	// orderSeed is the seed of measurements.order. Absent with order Declared.
+	// +optional
+	OrderSeed *int64 `json:"orderSeed,omitempty"`
 }
 
 // Progress of a measurement.
@@ -207,7 +211,8 @@ type ThroughputResult struct {
 	Regularity Regularity `json:"regularity,omitempty"`
 
 	// framesPerSecond is the conditional throughput at the relevant lower bound
-	// (RFC 9971); the mean of the repeats, rounded down.
+	// (RFC 9971); the mean of the repeats, rounded down, and with censored repeats the
+	// smallest of them.
 	// +required
 	FramesPerSecond int64 `json:"framesPerSecond"`
 
@@ -254,11 +259,23 @@ type ThroughputResult struct {
 	// +optional
 	ServiceTime *ServiceTime `json:"serviceTime,omitempty"`
 
-	// statistics of framesPerSecond over the repeats. Absent with fewer than two.
+	// statistics of framesPerSecond over the repeats. Absent with fewer than two, and with
+	// censored repeats.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
+
+	// censored says how many of the repeats are only a floor. Absent: none of them, or there
+	// are fewer than two.
+	// +optional
+	Censored *CensoredRepeats `json:"censored,omitempty"`
+
+	// doubts are reasons why the figures may not be the device's, such as UnsteadyPacing. Absent: there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
 }
 
 // ServiceTime is a core's time for a frame at the limit, less the generator's own.
@@ -301,11 +318,21 @@ type LatencyResult struct {
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 
+	// share says of which throughput the load is a share. Absent: the load is given as a rate.
+	// +optional
+	Share *LoadShare `json:"share,omitempty"`
+
 	// directions holds Forward, Reverse or both.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Directions []DirectionResult `json:"directions,omitempty"`
+
+	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
 }
 
 // DirectionResult is one direction of a load. All delays are one-way. Over
@@ -394,9 +421,9 @@ type DirectionResult struct {
 	// +required
 	PacketDelayVariationP99Nanoseconds int64 `json:"packetDelayVariationP99Nanoseconds"`
 
-	// packetDelayVariationP999Nanoseconds is p99.9 minus the minimum.
-	// +required
-	PacketDelayVariationP999Nanoseconds int64 `json:"packetDelayVariationP999Nanoseconds"`
+	// packetDelayVariationP999Nanoseconds is p99.9 minus the minimum. Absent where p99.9 is.
+	// +optional
+	PacketDelayVariationP999Nanoseconds *int64 `json:"packetDelayVariationP999Nanoseconds,omitempty"`
 
 	// jitterNanoseconds is RFC 3550's interarrival jitter at the trial's end.
 	// +required
@@ -470,12 +497,12 @@ type Delays struct {
 	// p99Nanoseconds is the 99th percentile.
 	// +required
 	P99Nanoseconds int64 `json:"p99Nanoseconds"`
-	// p999Nanoseconds is the 99.9th percentile.
-	// +required
-	P999Nanoseconds int64 `json:"p999Nanoseconds"`
-	// p9999Nanoseconds is the 99.99th percentile.
-	// +required
-	P9999Nanoseconds int64 `json:"p9999Nanoseconds"`
+	// p999Nanoseconds is the 99.9th percentile. Absent where a trial has fewer than 10,000 samples.
+	// +optional
+	P999Nanoseconds *int64 `json:"p999Nanoseconds,omitempty"`
+	// p9999Nanoseconds is the 99.99th percentile. Absent where a trial has fewer than 100,000 samples.
+	// +optional
+	P9999Nanoseconds *int64 `json:"p9999Nanoseconds,omitempty"`
 	// maxNanoseconds is the largest.
 	// +required
 	MaxNanoseconds int64 `json:"maxNanoseconds"`

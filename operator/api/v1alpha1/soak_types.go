@@ -72,6 +72,9 @@ type SoakResult struct {
 	// intendedFramesPerSecond is the load of each direction.
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
+	// share says of which throughput the load is a share. Absent: the load is given as a rate.
+	// +optional
+	Share *LoadShare `json:"share,omitempty"`
 	// end says why there are no further intervals: Completed or Loss.
 	// +required
 	End SoakEnd `json:"end,omitempty"`
@@ -89,6 +92,12 @@ type SoakResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=288
 	Intervals []SoakInterval `json:"intervals,omitempty"`
+
+	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
 }
 
 // SoakInterval is one interval; each figure is that of the worse direction.

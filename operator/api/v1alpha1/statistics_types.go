@@ -25,14 +25,26 @@ type Statistics struct {
 	// +required
 	CoefficientOfVariationPartsPerMillion int64 `json:"coefficientOfVariationPartsPerMillion"`
 
-	// confidenceLow is the lower end of Student's 95 % confidence interval of
-	// the mean, rounded down, and not below 0.
+	// confidenceLow is the lower end of the 95 % confidence interval, rounded down, and not
+	// below 0. The interval is Student's of the mean; for a throughput it is that of the
+	// device's limit, with the resolution of the search in it.
 	// +required
 	ConfidenceLow int64 `json:"confidenceLow"`
 
 	// confidenceHigh is its upper end, rounded up.
 	// +required
 	ConfidenceHigh int64 `json:"confidenceHigh"`
+
+	// resolution is the mean distance between the bounds of a search, rounded up. Absent
+	// for a figure that is not searched.
+	// +optional
+	Resolution *int64 `json:"resolution,omitempty"`
+
+	// limitedBy is Resolution where one limit explains the bounds of every repeat: then the
+	// repeats show no scatter of the device, only that of the loads that the searches tried.
+	// A smaller widthPartsPerMillion shows more. Absent: the repeats differ by more than that.
+	// +optional
+	LimitedBy StatisticsLimit `json:"limitedBy,omitempty"`
 
 	// minimum is the smallest value.
 	// +required
@@ -43,6 +55,34 @@ type Statistics struct {
 	Maximum int64 `json:"maximum"`
 
 	// values are those of the repeats in their order; none is left out.
+	// +required
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Values []int64 `json:"values,omitempty"`
+}
+
+// StatisticsLimit says what limits the precision of statistics. A later version may know others.
+// +kubebuilder:validation:MaxLength=64
+type StatisticsLimit string
+
+// LimitedByResolution means that the search's resolution hides the scatter.
+const LimitedByResolution StatisticsLimit = "Resolution"
+
+// CensoredRepeats are the repeats of a throughput of which at least one is only a floor: nothing
+// showed the device's limit, as the generator or the maximum load came first, or the search
+// ended without an upper bound. They have no mean and no interval, which would be too low.
+type CensoredRepeats struct {
+	// repeats is the number of repeats that are a floor.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Repeats int32 `json:"repeats,omitempty"`
+
+	// n is the number of repeats in which the figure was measured.
+	// +required
+	// +kubebuilder:validation:Minimum=2
+	N int32 `json:"n,omitempty"`
+
+	// values are those of the repeats in their order, floors included.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20

@@ -162,6 +162,12 @@ type TCPDirectionResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
+
+	// doubts are reasons why the figures may not be the device's, such as EndpointCeiling. Absent: there are none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
 }
 
 // TCPRoundTripTime is the round trip time as the sender's kernel estimates it,

@@ -24,10 +24,11 @@ var version = "development"
 
 // Exit codes. They are part of the command's contract.
 const (
-	exitSucceeded = 0
-	exitFailed    = 1
-	exitError     = 2
-	exitTimeout   = 3
+	exitSucceeded    = 0
+	exitFailed       = 1
+	exitError        = 2
+	exitTimeout      = 3
+	exitInconclusive = 4
 )
 
 // exit is an error that carries an exit code.

@@ -106,8 +106,11 @@ func (v view) bar(width int) string {
 
 // end returns a sentence with the run's name and verdict.
 func (v view) end(run string) string {
-	if v.outcome.Status == metav1.ConditionTrue {
+	switch {
+	case v.outcome.Status == metav1.ConditionTrue:
 		return fmt.Sprintf("BenchmarkRun %s succeeded: %s", run, v.outcome.Message)
+	case v.outcome.Reason == v1alpha1.ReasonInconclusive:
+		return fmt.Sprintf("BenchmarkRun %s is inconclusive: %s", run, v.outcome.Message)
 	}
 	return fmt.Sprintf("BenchmarkRun %s failed: %s: %s", run, v.outcome.Reason, v.outcome.Message)
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/clock"
 )
 
@@ -19,7 +20,8 @@ On a terminal one line is kept up to date; elsewhere a line is written for each
 change. The watch continues through restarts of the API server.
 
 Exit codes: 0 the run succeeded, 1 it failed (not measured, or a criterion was
-missed), 2 any other error, 3 the timeout has passed and the run continues.`
+missed), 2 any other error, 3 the timeout has passed and the run continues, 4 the
+run was measured, missed no criterion, and its figures cannot decide one.`
 
 func newWatchCommand(streams genericiooptions.IOStreams, connect func() (*cluster, error)) *cobra.Command {
 	var timeout time.Duration
@@ -79,10 +81,13 @@ func watchRun(ctx context.Context, w watching) error {
 	switch {
 	case err == nil:
 		fmt.Fprintln(w.streams.Out, last.end(w.run))
-		if last.outcome.Status != metav1.ConditionTrue {
-			return &exit{exitFailed, errRunFailed}
+		switch {
+		case last.outcome.Status == metav1.ConditionTrue:
+			return nil
+		case last.outcome.Reason == v1alpha1.ReasonInconclusive:
+			return &exit{exitInconclusive, errRunFailed}
 		}
-		return nil
+		return &exit{exitFailed, errRunFailed}
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		if last.stage == "" {
 			return &exit{exitTimeout, fmt.Errorf("timed out after %s, and the API server has not answered", w.timeout)}

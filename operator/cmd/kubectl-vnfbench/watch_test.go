@@ -53,6 +53,7 @@ func uid(u types.UID) edit { return func(run *v1alpha1.BenchmarkRun) { run.UID =
 var (
 	succeeded = condition(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, v1alpha1.ReasonSucceeded, "measured and accepted")
 	refused   = condition(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, "1 of 7 acceptance checks failed")
+	undecided = condition(v1alpha1.ConditionSucceeded, metav1.ConditionFalse, v1alpha1.ReasonInconclusive, "1 of 7 acceptance checks are inconclusive")
 	running   = condition(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, v1alpha1.ReasonProgressing, "the run is active")
 )
 
@@ -143,6 +144,11 @@ func TestWatchRun(t *testing.T) {
 			steps: []step{{listed: newRun(running), events: []watch.Event{modified(refused)}}},
 			code:  exitFailed,
 			out:   "running\nBenchmarkRun lab/router-pod failed: NotAccepted: 1 of 7 acceptance checks failed\n",
+		},
+		"figures that cannot decide": {
+			steps: []step{{listed: newRun(running), events: []watch.Event{modified(undecided)}}},
+			code:  exitInconclusive,
+			out:   "running\nBenchmarkRun lab/router-pod is inconclusive: 1 of 7 acceptance checks are inconclusive\n",
 		},
 		"it does not exist": {
 			steps:   []step{{}},

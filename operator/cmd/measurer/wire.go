@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
-	"vnfbench.io/operator/internal/machine"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/measurer"
+	"vnfbench.io/operator/internal/nodefacts"
 	"vnfbench.io/operator/internal/trialstore"
 )
 
@@ -33,8 +33,8 @@ func assemble(o options, log *slog.Logger) (m *measurer.Measurer, close func() e
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a client for the API server: %w", err)
 	}
-	facts := readMachine(instructions, log)
-	drivers := newDrivers(measure.OpenerConfig{Log: log, Machine: facts})
+	facts := readNode(instructions, log)
+	drivers := newDrivers(measure.OpenerConfig{Log: log, Node: facts})
 	return &measurer.Measurer{
 		Instructions: instructions,
 		Results: trialstore.Config{
@@ -42,23 +42,23 @@ func assemble(o options, log *slog.Logger) (m *measurer.Measurer, close func() e
 			Measurer: o.podName, UID: o.podUID,
 		},
 		Drivers: drivers,
-		Machine: facts,
+		Node:    facts,
 		Log:     log,
 	}, drivers.Close, nil
 }
 
-// readMachine reports how the CPUs are set. No figure depends on it, so it omits what it cannot
+// readNode reports how the CPUs are set. No figure depends on it, so it omits what it cannot
 // read.
-func readMachine(instructions measure.Instructions, log *slog.Logger) *measure.Machine {
-	cpus, err := machine.Affinity()
+func readNode(instructions measure.Instructions, log *slog.Logger) *measure.NodeFacts {
+	cpus, err := nodefacts.Affinity()
 	if err != nil {
 		log.Warn("the CPUs are not known", "error", err.Error())
 		return nil
 	}
-	facts := machine.Read(os.DirFS("/sys"), cpus)
-	fingerprint := machine.Fingerprint(os.DirFS("/"))
+	facts := nodefacts.Read(os.DirFS("/sys"), cpus)
+	fingerprint := nodefacts.Fingerprint(os.DirFS("/"))
 	for _, port := range instructions.Chain.Ports {
-		driver, err := machine.PortDriver(port.Interface)
+		driver, err := nodefacts.PortDriver(port.Interface)
 		if err != nil {
 			// If the kernel has no driver for the port, the generator fills it in.
 			log.Info("the kernel has no driver for the port", "error", err.Error())
@@ -67,7 +67,7 @@ func readMachine(instructions measure.Instructions, log *slog.Logger) *measure.M
 		fingerprint.Ports = append(fingerprint.Ports, driver)
 	}
 	facts.Fingerprint = &fingerprint
-	log.Info("read the machine", "fingerprint", fingerprint.Digest, "cpus", facts.CPUs, "onlineCPUs", facts.OnlineCPUs,
+	log.Info("read the node", "fingerprint", fingerprint.Digest, "cpus", facts.CPUs, "onlineCPUs", facts.OnlineCPUs,
 		"isolatedCPUs", facts.IsolatedCPUs, "scalingGovernors", facts.ScalingGovernors)
 	return &facts
 }

@@ -4,6 +4,11 @@
 // or the standard deviation of a goal is larger by more than the 95 % confidence interval of the
 // difference. With -strict it fails if a class is worse; without it, and because of the time taken,
 // it never does. The seeds, and so the verdicts, are the same in every run.
+//
+// With -statistics it needs no reference: it makes repeated runs on the devices, and prints how
+// often the 95 % interval of the throughput holds the truth, and how often a second run on the
+// same device fails against the first as its baseline. It fails where a class is not between 93
+// and 97 %.
 package main
 
 import (
@@ -20,15 +25,22 @@ import (
 
 func main() {
 	seeds := flag.Int("seeds", 40, "how many devices of each class are drawn")
+	coverage := flag.Bool("statistics", false, "print the coverage of the intervals of repeated runs, without a reference")
 	strict := flag.Bool("strict", false, "fail where a class is worse")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: searchbench [-seeds N] [-strict] REFERENCE [ARGUMENT...]")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: searchbench [-seeds N] [-strict] REFERENCE [ARGUMENT...]\n       searchbench [-seeds N] -statistics")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *seeds, *strict, flag.Args()); err != nil {
+	var err error
+	if *coverage {
+		err = printStatistics(ctx, os.Stdout, *seeds)
+	} else {
+		err = run(ctx, *seeds, *strict, flag.Args())
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "searchbench:", err)
 		os.Exit(1)
 	}

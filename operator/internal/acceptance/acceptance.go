@@ -3,7 +3,7 @@
 package acceptance
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -12,8 +12,7 @@ import (
 )
 
 // Evaluate returns a verdict for each figure that each criterion of an experiment
-// covers, in their order. Without a figure the verdict is Failed, because nothing
-// shows that the threshold was kept.
+// covers, in their order.
 func Evaluate(experiment v1alpha1.Experiment, figures []figure.Figure) []v1alpha1.Verdict {
 	var verdicts []v1alpha1.Verdict
 	for _, criterion := range experiment.Acceptance {
@@ -46,91 +45,194 @@ func Keys(criterion v1alpha1.Criterion, experiment v1alpha1.Experiment) []v1alph
 	return keys
 }
 
-// Failed returns the verdicts that are not Passed, in their order.
-func Failed(verdicts []v1alpha1.Verdict) []v1alpha1.Verdict {
-	var failed []v1alpha1.Verdict
+// Worst returns the result of all verdicts: one that is Failed wins over one that is
+// Inconclusive, and that over Passed.
+func Worst(verdicts []v1alpha1.Verdict) v1alpha1.VerdictResult {
+	worst := v1alpha1.VerdictPassed
 	for _, verdict := range verdicts {
-		if verdict.Result != v1alpha1.VerdictPassed {
-			failed = append(failed, verdict)
+		if severity(verdict.Result) > severity(worst) {
+			worst = verdict.Result
 		}
 	}
-	return failed
+	return worst
 }
 
-// Judge returns a criterion's verdict on one figure.
-func Judge(criterion v1alpha1.Criterion, key v1alpha1.FigureKey, figures []figure.Figure) v1alpha1.Verdict {
-	verdict := v1alpha1.Verdict{Criterion: criterion.Name, FigureKey: key, Result: v1alpha1.VerdictFailed}
-	measured, err := value(criterion, key, figures)
-	if err != nil {
-		verdict.Message = fmt.Sprintf("%s has no figure: %v", subject(key), err)
-		return verdict
+// severity orders results. One that this version does not know is no success.
+func severity(result v1alpha1.VerdictResult) int {
+	switch result {
+	case v1alpha1.VerdictPassed:
+		return 0
+	case v1alpha1.VerdictFailed:
+		return 2
 	}
-	verdict.Measured = &measured
+	return 1
+}
+
+// Judge returns a criterion's verdict on one figure: that of the direction and repeat that is
+// worst. The result is Passed or Failed only where the figure's doubts cannot change it.
+func Judge(criterion v1alpha1.Criterion, key v1alpha1.FigureKey, figures []figure.Figure) v1alpha1.Verdict {
+	none := v1alpha1.Verdict{Criterion: criterion.Name, FigureKey: key}
+	found := figure.Among(figures, key)
 	switch {
-	case criterion.AtLeast != nil:
-		verdict.Message = fmt.Sprintf("%s is %d%s, at least %d required", subject(key), measured, compared(criterion), *criterion.AtLeast)
-		if measured >= *criterion.AtLeast {
-			verdict.Result = v1alpha1.VerdictPassed
+	case !figure.Describe(key.Metric).Is(figure.Judged):
+		return Undecided(none, v1alpha1.DoubtNotMeasured, Subject(key)+" has no figure: this version does not know the metric", "name another metric")
+	case criterion.AtLeast == nil && criterion.AtMost == nil:
+		return Undecided(none, v1alpha1.DoubtNotMeasured, Subject(key)+" has no threshold", "give the criterion atLeast or atMost")
+	case len(found) == 0:
+		return missing(none, figures)
+	}
+	var verdict v1alpha1.Verdict
+	for i, f := range found {
+		if one := judge(criterion, none, f); i == 0 || worse(criterion, one, verdict) {
+			verdict = one
 		}
-	case criterion.AtMost != nil:
-		verdict.Message = fmt.Sprintf("%s is %d%s, at most %d allowed", subject(key), measured, compared(criterion), *criterion.AtMost)
-		if measured <= *criterion.AtMost {
-			verdict.Result = v1alpha1.VerdictPassed
-		}
-	default:
-		verdict.Message = fmt.Sprintf("%s is %d, and the criterion has no threshold", subject(key), measured)
 	}
 	return verdict
 }
 
-// value returns what a criterion judges, of the direction and repeat that is nearer
-// to missing the threshold. The error explains, for people, why there is none.
-func value(criterion v1alpha1.Criterion, key v1alpha1.FigureKey, figures []figure.Figure) (int64, error) {
-	if !figure.Describe(key.Metric).Is(figure.Judged) {
-		return 0, errors.New("this version does not know the metric")
+// worse reports whether a verdict decides instead of another one: by its result, then by the
+// value that is nearer to missing the threshold.
+func worse(criterion v1alpha1.Criterion, one, other v1alpha1.Verdict) bool {
+	if one.Result != other.Result || one.Measured == nil || other.Measured == nil {
+		return severity(one.Result) > severity(other.Result)
 	}
-	smaller, of := criterion.AtLeast != nil, figure.Value
+	if criterion.AtLeast != nil {
+		return *one.Measured < *other.Measured
+	}
+	return *one.Measured > *other.Measured
+}
+
+// judge judges the figure of one direction and repeat.
+func judge(criterion v1alpha1.Criterion, verdict v1alpha1.Verdict, f figure.Figure) v1alpha1.Verdict {
+	of := Subject(f.FigureKey)
+	if f.Direction != "" {
+		of += ", " + f.Direction + ","
+	}
+	if !f.Known() && len(f.Doubts) == 0 {
+		verdict.Result = v1alpha1.VerdictFailed
+		verdict.Message = fmt.Sprintf("%s has no figure: %s", of, cmp.Or(f.Cause, "nothing arrived"))
+		return verdict
+	}
+	if !f.Known() {
+		return Undecided(verdict, f.Doubts[0].Code, fmt.Sprintf("%s has no figure: %s", of, f.Doubts[0].Text), f.Doubts[0].Remedy)
+	}
+	value := f.Value
 	if criterion.Statistic == v1alpha1.StatisticConfidenceLimit {
-		of = func(f figure.Figure) (int64, error) { return confidenceLimit(f, smaller) }
+		if f.Statistics == nil && f.Bound == figure.AtLeast && len(f.Doubts) > 0 {
+			return Undecided(verdict, f.Doubts[0].Code, of+" has no confidence interval: "+f.Doubts[0].Text, f.Doubts[0].Remedy)
+		}
+		if f.Statistics == nil {
+			return Undecided(verdict, v1alpha1.DoubtNotMeasured, of+" has no confidence interval: it takes two repeats with the figure in each", "raise measurements.repeats")
+		}
+		value = f.Statistics.ConfidenceHigh
+		if criterion.AtLeast != nil {
+			value = f.Statistics.ConfidenceLow
+		}
 	}
-	measured, err := figure.Worst(figures, key, smaller, of)
-	if errors.Is(err, figure.ErrNotMeasured) {
-		err = missing(key, figures)
-	}
-	return measured, err
+	return compare(criterion, verdict, value, f.Doubts)
 }
 
-// confidenceLimit returns the end of the 95 % confidence interval that is nearer to
-// missing the threshold.
-func confidenceLimit(f figure.Figure, lower bool) (int64, error) {
+// compare compares a value with the threshold. A value that meets it passes unless the device's
+// may be on its other side, and one that misses it fails unless the device's may meet it.
+func compare(criterion v1alpha1.Criterion, verdict v1alpha1.Verdict, value int64, doubts []figure.Doubt) v1alpha1.Verdict {
+	verdict.Measured = &value
+	var meets bool
+	var turns figure.Side
+	if least := criterion.AtLeast; least != nil {
+		meets = value >= *least
+		verdict.Message = fmt.Sprintf("%s is %d%s, at least %d required", Subject(verdict.FigureKey), value, compared(criterion), *least)
+	} else {
+		meets = value <= *criterion.AtMost
+		verdict.Message = fmt.Sprintf("%s is %d%s, at most %d allowed", Subject(verdict.FigureKey), value, compared(criterion), *criterion.AtMost)
+	}
+	verdict.Result, turns = v1alpha1.VerdictFailed, figure.Below
+	if meets {
+		verdict.Result = v1alpha1.VerdictPassed
+	}
+	if meets != (criterion.AtLeast != nil) {
+		turns = figure.Above
+	}
+	var why []figure.Doubt
+	for _, d := range doubts {
+		if d.Side&turns != 0 && reaches(criterion, d, turns) {
+			why = append(why, d)
+			verdict.Doubts = append(verdict.Doubts, d.Code)
+		}
+	}
+	if len(why) == 0 {
+		return verdict
+	}
+	verdict.Result = v1alpha1.VerdictInconclusive
+	verdict.Message = fmt.Sprintf("%s; it may be %s: %s (%s): %s", verdict.Message, sideWord(turns), why[0].Text, why[0].Code, why[0].Remedy)
+	return verdict
+}
+
+// reaches reports whether the limit of a doubt, if it has one, is on the other side of the threshold.
+func reaches(criterion v1alpha1.Criterion, d figure.Doubt, turns figure.Side) bool {
 	switch {
-	case f.Statistics == nil:
-		return 0, errors.New("there is no confidence interval: it takes two repeats with the figure in each")
-	case lower:
-		return f.Statistics.ConfidenceLow, nil
+	case turns != figure.Above || d.AtMost == nil:
+		return true
+	case criterion.AtLeast != nil:
+		return *d.AtMost >= *criterion.AtLeast
 	}
-	return f.Statistics.ConfidenceHigh, nil
+	return *d.AtMost > *criterion.AtMost
 }
 
-// missing returns which part of the key has no figure at all.
-func missing(key v1alpha1.FigureKey, figures []figure.Figure) error {
-	has := func(same func(figure.Figure) bool) bool { return slices.ContainsFunc(figures, same) }
+func sideWord(side figure.Side) string {
+	if side == figure.Above {
+		return "higher"
+	}
+	return "lower"
+}
+
+// Undecided makes a verdict Inconclusive, for a reason and with what to do about it.
+func Undecided(verdict v1alpha1.Verdict, code v1alpha1.DoubtCode, reason, remedy string) v1alpha1.Verdict {
+	verdict.Result, verdict.Doubts = v1alpha1.VerdictInconclusive, []v1alpha1.DoubtCode{code}
+	verdict.Message = fmt.Sprintf("%s (%s): %s", reason, code, remedy)
+	return verdict
+}
+
+// missing returns the verdict on a key that has no figure. The device is the reason only where a
+// load is a share of a throughput that the device did not reach even at the minimum load.
+func missing(verdict v1alpha1.Verdict, figures []figure.Figure) v1alpha1.Verdict {
+	key := verdict.FigureKey
 	of := func(f figure.Figure) bool { return f.Size == key.Size && f.Streams == key.Streams && f.Side == "" }
-	switch {
-	case (key.Size != "" || key.Streams > 0) && !has(of):
-		return fmt.Errorf("there is no measurement of %s", About(key))
-	case key.Goal != "" && !has(func(f figure.Figure) bool { return of(f) && f.Goal == key.Goal }):
-		return errors.New("the goal was not measured")
-	case key.Load != "" && !has(func(f figure.Figure) bool { return of(f) && f.Load == key.Load }):
-		return fmt.Errorf("load %s was not measured", key.Load)
-	case key.Load != "":
-		return fmt.Errorf("load %s has none", key.Load)
+	has := func(same func(figure.Figure) bool) bool {
+		return slices.ContainsFunc(figures, func(f figure.Figure) bool { return of(f) && same(f) })
 	}
-	return figure.ErrNotMeasured
+	noLoad := key.Metric == v1alpha1.MetricRecovery || key.Load != "" && !has(func(f figure.Figure) bool { return f.Load == key.Load })
+	why, remedy := "it was not measured", "measure it, or leave the criterion out"
+	switch {
+	case (key.Size != "" || key.Streams > 0) && !slices.ContainsFunc(figures, of):
+		why = "there is no measurement of " + About(key)
+	case key.Goal != "" && !has(func(f figure.Figure) bool { return f.Goal == key.Goal }):
+		why = "the goal was not measured"
+	case noLoad && has(lostTooMuch) && !has(notFound):
+		verdict.Result = v1alpha1.VerdictFailed
+		verdict.Message = Subject(key) + " has no figure: its load is a share of a throughput, and the device lost more than the goal allows even at the minimum load"
+		return verdict
+	case noLoad && key.Load != "":
+		why, remedy = fmt.Sprintf("load %s was not measured", key.Load), "give the load in framesPerSecond"
+	case key.Load != "":
+		why = fmt.Sprintf("load %s has none", key.Load)
+	case key.Metric == v1alpha1.MetricBackToBack:
+		why, remedy = "the device does not bound the throughput without loss, so there is no burst to search for", "leave the criterion out"
+	}
+	return Undecided(verdict, v1alpha1.DoubtNotMeasured, fmt.Sprintf("%s has no figure: %s", Subject(key), why), remedy)
 }
 
-// subject names the figure without its size: "LatencyP99Nanoseconds at pdr50".
-func subject(key v1alpha1.FigureKey) string {
+// lostTooMuch reports whether a figure is a throughput of 0 because of the device.
+func lostTooMuch(f figure.Figure) bool {
+	return f.Metric == v1alpha1.MetricThroughputFramesPerSecond && f.Value == 0 && f.Cause == string(v1alpha1.CauseDeviceLoss)
+}
+
+// notFound reports whether a figure is a throughput of 0 for any other reason.
+func notFound(f figure.Figure) bool {
+	return f.Metric == v1alpha1.MetricThroughputFramesPerSecond && f.Value == 0 && f.Cause != string(v1alpha1.CauseDeviceLoss)
+}
+
+// Subject names the figure without its size: "LatencyP99Nanoseconds at pdr50".
+func Subject(key v1alpha1.FigureKey) string {
 	switch {
 	case key.Goal != "":
 		return fmt.Sprintf("%s of %s", key.Metric, key.Goal)

@@ -31,13 +31,13 @@ func direction(name string, base int64) v1alpha1.DirectionResult {
 		ReorderedFrames:                     base + 2,
 		DuplicateFrames:                     base + 3,
 		PacketDelayVariationP99Nanoseconds:  base + 4,
-		PacketDelayVariationP999Nanoseconds: base + 5,
+		PacketDelayVariationP999Nanoseconds: new(base + 5),
 		JitterNanoseconds:                   base + 6,
 		TaggedFrames:                        &v1alpha1.TaggedFramesResult{SentFrames: 20, ReceivedFrames: 20, MeanNanoseconds: base + 7},
 		Latency: v1alpha1.Delays{
 			Samples: 1000, MinNanoseconds: base + 11, MeanNanoseconds: base + 12, P50Nanoseconds: base + 13,
-			P90Nanoseconds: base + 14, P99Nanoseconds: base + 15, P999Nanoseconds: base + 16,
-			P9999Nanoseconds: base + 17, MaxNanoseconds: base + 18,
+			P90Nanoseconds: base + 14, P99Nanoseconds: base + 15, P999Nanoseconds: new(base + 16),
+			P9999Nanoseconds: new(base + 17), MaxNanoseconds: base + 18,
 		},
 		DelayVariation: v1alpha1.Delays{Samples: 999, P99Nanoseconds: base + 21},
 	}
@@ -132,25 +132,25 @@ func TestEvaluate(t *testing.T) {
 		"the frame size was not measured": {
 			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Load: "idle", Size: "512"}, AtMost: ptr[int64](200)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "512"}, Result: v1alpha1.VerdictFailed, Message: "LatencyP99Nanoseconds at idle has no figure: there is no measurement of size 512"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "512"}, Result: v1alpha1.VerdictInconclusive, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtNotMeasured}, Message: "LatencyP99Nanoseconds at idle has no figure: there is no measurement of size 512 (NotMeasured): measure it, or leave the criterion out"},
 			},
 		},
 		"the load was not measured": {
 			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Load: "idle", Size: "1518"}, AtMost: ptr[int64](200)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "1518"}, Result: v1alpha1.VerdictFailed, Message: "LatencyP99Nanoseconds at idle has no figure: load idle was not measured"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "1518"}, Result: v1alpha1.VerdictInconclusive, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtNotMeasured}, Message: "LatencyP99Nanoseconds at idle has no figure: load idle was not measured (NotMeasured): give the load in framesPerSecond"},
 			},
 		},
 		"the goal was not measured": {
 			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "PDR", Size: "64"}, AtLeast: ptr[int64](0)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "ThroughputFramesPerSecond of PDR has no figure: the goal was not measured"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictInconclusive, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtNotMeasured}, Message: "ThroughputFramesPerSecond of PDR has no figure: the goal was not measured (NotMeasured): measure it, or leave the criterion out"},
 			},
 		},
 		"a starved direction": {
 			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricJitter, Load: "starved", Size: "64"}, AtMost: ptr[int64](1000)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "JitterNanoseconds at starved has no figure: direction Reverse: there is nothing to form it from"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "JitterNanoseconds at starved, Reverse, has no figure: nothing arrived"},
 			},
 		},
 		"loss of a starved direction is a figure": {
@@ -162,19 +162,19 @@ func TestEvaluate(t *testing.T) {
 		"a load without directions": {
 			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLoss, Load: "empty", Size: "64"}, AtMost: ptr[int64](1000)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "LossPartsPerMillion at empty has no figure: load empty has none"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictInconclusive, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtNotMeasured}, Message: "LossPartsPerMillion at empty has no figure: load empty has none (NotMeasured): measure it, or leave the criterion out"},
 			},
 		},
 		"an unknown metric": {
 			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: "Beauty", Load: "idle", Size: "64"}, AtMost: ptr[int64](1000)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "Beauty at idle has no figure: this version does not know the metric"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictInconclusive, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtNotMeasured}, Message: "Beauty at idle has no figure: this version does not know the metric (NotMeasured): name another metric"},
 			},
 		},
 		"no threshold": {
 			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLoss, Load: "idle", Size: "64"}},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Measured: ptr[int64](201), Message: "LossPartsPerMillion at idle is 201, and the criterion has no threshold"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictInconclusive, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtNotMeasured}, Message: "LossPartsPerMillion at idle has no threshold (NotMeasured): give the criterion atLeast or atMost"},
 			},
 		},
 	}
@@ -198,12 +198,15 @@ func TestMessage(t *testing.T) {
 	failed := func(name, message string) v1alpha1.Verdict {
 		return v1alpha1.Verdict{Criterion: name, FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: message}
 	}
+	open := v1alpha1.Verdict{Criterion: "rate", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictInconclusive, Message: "W"}
 	tests := map[string]struct {
 		verdicts []v1alpha1.Verdict
 		want     string
 	}{
-		"none":   {nil, "there are no acceptance criteria"},
-		"passed": {[]v1alpha1.Verdict{passed, passed}, "all acceptance checks passed (2)"},
+		"one inconclusive": {[]v1alpha1.Verdict{passed, open}, "1 of 2 acceptance checks are inconclusive: rate for size 64: W"},
+		"both":             {[]v1alpha1.Verdict{open, failed("a", "A")}, "1 of 2 acceptance checks failed and 1 are inconclusive: a for size 64: A"},
+		"none":             {nil, "there are no acceptance criteria"},
+		"passed":           {[]v1alpha1.Verdict{passed, passed}, "all acceptance checks passed (2)"},
 		"one failed": {
 			[]v1alpha1.Verdict{passed, failed("p99", "LatencyP99Nanoseconds at pdr50 is 31000, at most 20000 allowed")},
 			"1 of 2 acceptance checks failed: p99 for size 64: LatencyP99Nanoseconds at pdr50 is 31000, at most 20000 allowed",

@@ -16,6 +16,7 @@ func TestConfidenceLimit(t *testing.T) {
 		Throughput: []v1alpha1.ThroughputResult{
 			{Goal: "NDR", FramesPerSecond: 1000, Statistics: limits(v1alpha1.MetricThroughputFramesPerSecond, 900, 1100)},
 			{Goal: "PDR", FramesPerSecond: 1000},
+			{Goal: "floor", FramesPerSecond: 1000, UpperBoundCause: v1alpha1.CauseGeneratorCeiling, Censored: &v1alpha1.CensoredRepeats{Repeats: 1, N: 2, Values: []int64{1000, 1100}}},
 		},
 		Latency: []v1alpha1.LatencyResult{{Load: "half", Directions: []v1alpha1.DirectionResult{
 			{Direction: "Forward", Latency: arrived, Statistics: limits(v1alpha1.MetricLatencyP99, 4000, 6000)},
@@ -42,12 +43,14 @@ func TestConfidenceLimit(t *testing.T) {
 			"ThroughputFramesPerSecond of NDR is 900 at the lower end of its 95 % confidence interval, at least 900 required"},
 		"the upper end of the worse direction": {criterion(v1alpha1.MetricLatencyP99, "", "half", 0, 6500), v1alpha1.VerdictFailed,
 			"LatencyP99Nanoseconds at half is 7000 at the upper end of its 95 % confidence interval, at most 6500 allowed"},
-		"one repeat": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "PDR", "", 1, 0), v1alpha1.VerdictFailed,
-			"ThroughputFramesPerSecond of PDR has no figure: there is no confidence interval: it takes two repeats with the figure in each"},
-		"no such goal": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "X", "", 1, 0), v1alpha1.VerdictFailed,
-			"ThroughputFramesPerSecond of X has no figure: the goal was not measured"},
-		"another metric": {criterion(v1alpha1.MetricLatencyP50, "", "half", 0, 1), v1alpha1.VerdictFailed,
-			"LatencyP50Nanoseconds at half has no figure: direction Forward: there is no confidence interval: it takes two repeats with the figure in each"},
+		"one repeat": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "PDR", "", 1, 0), v1alpha1.VerdictInconclusive,
+			"ThroughputFramesPerSecond of PDR has no confidence interval: it takes two repeats with the figure in each (NotMeasured): raise measurements.repeats"},
+		"a floor": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "floor", "", 1, 0), v1alpha1.VerdictInconclusive,
+			"ThroughputFramesPerSecond of floor has no confidence interval: the generator, not the device, may be the limit (GeneratorCeiling): give the generator more CPU"},
+		"no such goal": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "X", "", 1, 0), v1alpha1.VerdictInconclusive,
+			"ThroughputFramesPerSecond of X has no figure: the goal was not measured (NotMeasured): measure it, or leave the criterion out"},
+		"another metric": {criterion(v1alpha1.MetricLatencyP50, "", "half", 0, 1), v1alpha1.VerdictInconclusive,
+			"LatencyP50Nanoseconds at half, Forward, has no confidence interval: it takes two repeats with the figure in each (NotMeasured): raise measurements.repeats"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := evaluate([]v1alpha1.Criterion{test.criterion}, []int32{64}, results)

@@ -23,8 +23,8 @@ func TestConnections(t *testing.T) {
 		"a limit":         {v1alpha1.Criterion{AtLeast: new(int64(950)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsEstablished, Load: "web"}, Statistic: v1alpha1.StatisticConfidenceLimit}, v1alpha1.VerdictFailed, "900"},
 		"failed":          {v1alpha1.Criterion{AtMost: new(int64(10)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsFailed, Load: "web"}}, v1alpha1.VerdictFailed, "at web is 20, at most 10"},
 		"held":            {v1alpha1.Criterion{AtLeast: new(int64(5000)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "table"}}, v1alpha1.VerdictPassed, "at table is 5000"},
-		"held, of a rate": {v1alpha1.Criterion{AtLeast: new(int64(1)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "web"}}, v1alpha1.VerdictFailed, "load web has none"},
-		"an unknown load": {v1alpha1.Criterion{AtLeast: new(int64(1)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "other"}}, v1alpha1.VerdictFailed, "load other was not measured"},
+		"held, of a rate": {v1alpha1.Criterion{AtLeast: new(int64(1)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "web"}}, v1alpha1.VerdictInconclusive, "load web has none"},
+		"an unknown load": {v1alpha1.Criterion{AtLeast: new(int64(1)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "other"}}, v1alpha1.VerdictInconclusive, "load other was not measured"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.criterion.Name = name
@@ -38,7 +38,7 @@ func TestConnections(t *testing.T) {
 			}
 		})
 	}
-	if got := evaluate([]v1alpha1.Criterion{{FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "web"}}}, nil, nil); got[0].Result != v1alpha1.VerdictFailed {
+	if got := evaluate([]v1alpha1.Criterion{{FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsHeld, Load: "web"}}}, nil, nil); got[0].Result != v1alpha1.VerdictInconclusive {
 		t.Errorf("without a result: %+v", got)
 	}
 }

@@ -26,7 +26,7 @@ func TestFixedLoadCriteria(t *testing.T) {
 	if len(verdicts) != 2 || verdicts[0].Measured == nil || *verdicts[0].Measured != 300 || verdicts[0].Result != v1alpha1.VerdictFailed {
 		t.Errorf("%+v", verdicts)
 	}
-	if verdicts[1].Measured != nil || verdicts[1].Result != v1alpha1.VerdictFailed {
+	if verdicts[1].Measured != nil || verdicts[1].Result != v1alpha1.VerdictInconclusive {
 		t.Errorf("%+v", verdicts[1])
 	}
 }
@@ -57,17 +57,18 @@ func TestTaggedFrameCriteria(t *testing.T) {
 	}
 }
 
-// A recovery without an upper bound has no figure, so nothing shows that a limit was kept.
+// TestRecoveryCriteria checks that a device that did not recover fails, and that it does not fail where the generator is the reason.
 func TestRecoveryCriteria(t *testing.T) {
 	most := int64(741)
-	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricRecovery}, AtMost: &most}}, []int32{64, 128, 256},
+	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricRecovery}, AtMost: &most}}, []int32{64, 128, 256, 512},
 		[]v1alpha1.FrameResult{
 			{Size: "64", Recovery: &v1alpha1.RecoveryResult{End: v1alpha1.RecoveryRecovered, LowerBoundMilliseconds: new(int64(620)), UpperBoundMilliseconds: &most}},
 			{Size: "128", Recovery: &v1alpha1.RecoveryResult{End: v1alpha1.RecoveryRecovered, LowerBoundMilliseconds: new(int64(0)), UpperBoundMilliseconds: new(int64(742))}},
 			{Size: "256", Recovery: &v1alpha1.RecoveryResult{End: v1alpha1.RecoveryNotRecovered, LowerBoundMilliseconds: new(int64(5))}},
+			{Size: "512", Recovery: &v1alpha1.RecoveryResult{End: v1alpha1.RecoveryGeneratorCeiling}},
 		})
-	for i, want := range []v1alpha1.VerdictResult{v1alpha1.VerdictPassed, v1alpha1.VerdictFailed, v1alpha1.VerdictFailed} {
-		if got := verdicts[i]; got.Result != want || (got.Measured == nil) != (i == 2) {
+	for i, want := range []v1alpha1.VerdictResult{v1alpha1.VerdictPassed, v1alpha1.VerdictFailed, v1alpha1.VerdictFailed, v1alpha1.VerdictInconclusive} {
+		if got := verdicts[i]; got.Result != want || (got.Measured == nil) != (i >= 2) {
 			t.Errorf("%+v, want %s", got, want)
 		}
 	}
@@ -76,7 +77,7 @@ func TestRecoveryCriteria(t *testing.T) {
 func TestReceiveRateCriteria(t *testing.T) {
 	least := int64(5000)
 	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricReceiveRate}, AtLeast: &least}}, []int32{64, 128},
-		[]v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, ReceiveRate: &v1alpha1.ReceiveRateResult{MeanFramesPerSecond: 4999}}, {Size: "128", FrameBytes: 128}})
+		[]v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, ReceiveRate: &v1alpha1.ReceiveRateResult{MeanFramesPerSecond: 4999, Trials: []v1alpha1.ReceiveRateTrial{{LossPartsPerMillion: 1}}}}, {Size: "128", FrameBytes: 128}})
 	if len(verdicts) != 2 || verdicts[0].Measured == nil || verdicts[0].Result != v1alpha1.VerdictFailed || verdicts[1].Measured != nil {
 		t.Errorf("%+v", verdicts)
 	}
@@ -92,17 +93,17 @@ func TestSoakCriteria(t *testing.T) {
 	if verdicts[0].Result != v1alpha1.VerdictPassed || *verdicts[0].Measured != 200 {
 		t.Errorf("%+v", verdicts[0])
 	}
-	if verdicts[1].Result != v1alpha1.VerdictFailed || verdicts[1].Measured != nil {
+	if verdicts[1].Result != v1alpha1.VerdictInconclusive || verdicts[1].Measured != nil {
 		t.Errorf("%+v", verdicts[1])
 	}
 }
 
-// TestBackToBackCriteria checks that bursts belong to a frame size alone; a size without them has not passed.
+// TestBackToBackCriteria checks that bursts belong to a frame size alone; that a size has none is not the device's fault.
 func TestBackToBackCriteria(t *testing.T) {
 	least := int64(4000)
 	verdicts := evaluate([]v1alpha1.Criterion{{Name: "a", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricBackToBack}, AtLeast: &least}}, []int32{64, 128},
 		[]v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, BackToBack: &v1alpha1.BackToBackResult{MeanFrames: 4100}}, {Size: "128", FrameBytes: 128}})
-	if len(verdicts) != 2 || verdicts[0].Result != v1alpha1.VerdictPassed || verdicts[1].Result != v1alpha1.VerdictFailed {
+	if len(verdicts) != 2 || verdicts[0].Result != v1alpha1.VerdictPassed || verdicts[1].Result != v1alpha1.VerdictInconclusive {
 		t.Fatalf("%+v", verdicts)
 	}
 	if want := "BackToBackFrames is 4100, at least 4000 required"; verdicts[0].Message != want {

@@ -42,7 +42,7 @@ func TestTCP(t *testing.T) {
 			v1alpha1.Criterion{AtMost: new(int64(70)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPRoundTripTimeMean}}, result,
 			[]v1alpha1.Verdict{
 				{Result: passed, FigureKey: v1alpha1.FigureKey{Streams: 1}, Measured: new(int64(70)), Message: "TCPRoundTripTimeMeanNanoseconds is 70, at most 70 allowed"},
-				{Result: failed, FigureKey: v1alpha1.FigureKey{Streams: 4}, Message: "TCPRoundTripTimeMeanNanoseconds has no figure: direction Forward: there is nothing to form it from"},
+				{Result: v1alpha1.VerdictInconclusive, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtNotCounted}, FigureKey: v1alpha1.FigureKey{Streams: 4}, Message: "TCPRoundTripTimeMeanNanoseconds, Forward, has no figure: the generator does not count it on this path (NotCounted): name another metric, or use a generator that counts it"},
 			},
 		},
 		"confidence limit": {
@@ -51,11 +51,11 @@ func TestTCP(t *testing.T) {
 		},
 		"a number that was not measured": {
 			v1alpha1.Criterion{AtLeast: new(int64(1)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: 9}}, result,
-			[]v1alpha1.Verdict{{Result: failed, FigureKey: v1alpha1.FigureKey{Streams: 9}, Message: "TCPGoodputBitsPerSecond has no figure: there is no measurement of 9 TCP connections"}},
+			[]v1alpha1.Verdict{{Result: v1alpha1.VerdictInconclusive, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtNotMeasured}, FigureKey: v1alpha1.FigureKey{Streams: 9}, Message: "TCPGoodputBitsPerSecond has no figure: there is no measurement of 9 TCP connections (NotMeasured): measure it, or leave the criterion out"}},
 		},
 		"nothing measured": {
 			v1alpha1.Criterion{AtLeast: new(int64(1)), FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: 1}}, nil,
-			[]v1alpha1.Verdict{{Result: failed, FigureKey: v1alpha1.FigureKey{Streams: 1}, Message: "TCPGoodputBitsPerSecond has no figure: there is no measurement of 1 TCP connection"}},
+			[]v1alpha1.Verdict{{Result: v1alpha1.VerdictInconclusive, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtNotMeasured}, FigureKey: v1alpha1.FigureKey{Streams: 1}, Message: "TCPGoodputBitsPerSecond has no figure: there is no measurement of 1 TCP connection (NotMeasured): measure it, or leave the criterion out"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,10 +13,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/acceptance"
 	"vnfbench.io/operator/internal/figure"
+	"vnfbench.io/operator/internal/statistics"
 )
 
 // WhyIncomparable says, for people, why a run cannot be compared with the earlier one,
@@ -46,11 +48,31 @@ func WhyIncomparable(run, earlier *v1alpha1.BenchmarkRun) string {
 		return fmt.Sprintf("spec.experiment.baseline.runRef %q measured something else, %s: name a run that is the same there, or make it the same here",
 			name, strings.Join(differ, " and ")+map[bool]string{true: " differs", false: " differ"}[len(differ) == 1])
 	}
-	if len(Criteria(run.Spec.Experiment.Baseline, Figures(earlier, run.Spec.Experiment.Baseline.Metrics))) == 0 {
-		return fmt.Sprintf("spec.experiment.baseline.runRef %q has no figure of spec.experiment.baseline.metrics (%s): name metrics that both measure",
-			name, strings.Join(names(run.Spec.Experiment.Baseline.Metrics), ", "))
+	if problem := nothingToJudge(run.Spec.Experiment.Baseline, earlier); problem != "" {
+		return fmt.Sprintf("spec.experiment.baseline.runRef %q has no figure of spec.experiment.baseline.metrics (%s) to compare with%s",
+			name, strings.Join(names(run.Spec.Experiment.Baseline.Metrics), ", "), problem)
 	}
 	return ""
+}
+
+// namedFigures is how many figures a message names.
+const namedFigures = 3
+
+// nothingToJudge returns, for a sentence, why none of the earlier run's figures can be compared
+// with, and the remedy; "" where one can.
+func nothingToJudge(baseline *v1alpha1.Baseline, earlier *v1alpha1.BenchmarkRun) string {
+	var why []string
+	for _, f := range judged(baseline, Figures(earlier, baseline.Metrics)) {
+		code, reason := unusable(f)
+		if code == "" {
+			return ""
+		}
+		why = append(why, fmt.Sprintf("%s for %s: %s", acceptance.Subject(f.FigureKey), acceptance.About(f.FigureKey), reason))
+	}
+	if len(why) == 0 {
+		return ": name metrics that both measure"
+	}
+	return ": " + strings.Join(why[:min(len(why), namedFigures)], "; ") + ": name a run whose figures are the device's own, or other metrics"
 }
 
 func names(metrics []v1alpha1.Metric) (out []string) {
@@ -67,8 +89,9 @@ const maxFigures = 512
 // than the list takes, those of the metrics that are judged come first.
 func Figures(earlier *v1alpha1.BenchmarkRun, judged []v1alpha1.Metric) []v1alpha1.BaselineFigure {
 	var out []v1alpha1.BaselineFigure
-	for _, c := range figure.Join(figure.Of(earlier.Status), nil) {
-		out = append(out, v1alpha1.BaselineFigure{FigureKey: c.FigureKey, Baseline: *c.Before})
+	figures := figure.Of(earlier.Status)
+	for _, c := range figure.Join(figures, nil) {
+		out = append(out, newFigure(figures, *figure.Worst(figures, c.FigureKey)))
 	}
 	if len(out) > maxFigures {
 		slices.SortStableFunc(out, func(a, b v1alpha1.BaselineFigure) int {
@@ -87,12 +110,61 @@ func rank(judged []v1alpha1.Metric, metric v1alpha1.Metric) int {
 	return 1
 }
 
+// maxValues is the API's bound of a figure's values.
+const maxValues = 20
+
+// newFigure returns what is kept of the earlier run's figure, so that the judgment can be repeated
+// when that run is gone.
+func newFigure(figures []figure.Figure, f figure.Figure) v1alpha1.BaselineFigure {
+	out := v1alpha1.BaselineFigure{
+		FigureKey: f.FigureKey, Baseline: f.Value, Cause: f.Cause, Doubts: f.Codes(), BaselineLoadFramesPerSecond: known(f.LoadFramesPerSecond),
+	}
+	if len(f.Values) > 1 {
+		out.Values = f.Values[:min(len(f.Values), maxValues)]
+	}
+	key := f.FigureKey
+	key.Metric = figure.Regular
+	if regular := figure.Find(figures, key); regular != nil && f.Metric == v1alpha1.MetricThroughputFramesPerSecond {
+		out.Regularity = v1alpha1.Irregular
+		if *regular == 1 {
+			out.Regularity = v1alpha1.Regular
+		}
+	}
+	return out
+}
+
+// known returns nil for 0.
+func known(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
 // Measured puts this run's figures next to the earlier run's.
 func Measured(figures []v1alpha1.BaselineFigure, measured []figure.Figure) []v1alpha1.BaselineFigure {
 	out := slices.Clone(figures)
 	for i := range out {
-		out[i].Measured = figure.Find(measured, out[i].FigureKey)
-		out[i].DifferencePartsPerMillion = figure.Difference(&out[i].Baseline, out[i].Measured)
+		f := &out[i]
+		f.Measured, f.MeasuredLoadFramesPerSecond, f.PValuePartsPerMillion = nil, nil, nil
+		if now := figure.Worst(measured, f.FigureKey); now != nil {
+			f.Measured, f.MeasuredLoadFramesPerSecond = &now.Value, known(now.LoadFramesPerSecond)
+			if p, ok := statistics.Welch(f.Values, now.Values); ok {
+				f.PValuePartsPerMillion = new(int64(math.Round(p * 1e6)))
+			}
+		}
+		f.DifferencePartsPerMillion = figure.Difference(&f.Baseline, f.Measured)
+	}
+	return out
+}
+
+// judged returns the figures of the metrics that are judged.
+func judged(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure) []v1alpha1.BaselineFigure {
+	var out []v1alpha1.BaselineFigure
+	for _, f := range figures {
+		if slices.Contains(baseline.Metrics, f.Metric) {
+			out = append(out, f)
+		}
 	}
 	return out
 }
@@ -100,26 +172,27 @@ func Measured(figures []v1alpha1.BaselineFigure, measured []figure.Figure) []v1a
 // Criteria returns what the earlier run's figures and the tolerance ask of this run,
 // for the metrics that are judged.
 func Criteria(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure) []v1alpha1.Criterion {
-	percent := int64(defaultPercent)
-	if p := baseline.MaximumRegressionPercent; p != nil {
-		percent = int64(*p)
-	}
 	var out []v1alpha1.Criterion
-	for _, f := range figures {
-		if !slices.Contains(baseline.Metrics, f.Metric) {
-			continue
-		}
-		criterion := v1alpha1.Criterion{Name: v1alpha1.BaselineCriterion, FigureKey: f.FigureKey}
-		if figure.Describe(f.Metric).Better == figure.Higher {
-			least := share(f.Baseline, 100-percent, true)
-			criterion.AtLeast = &least
-		} else {
-			most := share(f.Baseline, 100+percent, false)
-			criterion.AtMost = &most
-		}
-		out = append(out, criterion)
+	for _, f := range judged(baseline, figures) {
+		out = append(out, criterion(baseline, f))
 	}
 	return out
+}
+
+// criterion returns what one figure and the tolerance ask.
+func criterion(baseline *v1alpha1.Baseline, f v1alpha1.BaselineFigure) v1alpha1.Criterion {
+	out := v1alpha1.Criterion{Name: v1alpha1.BaselineCriterion, FigureKey: f.FigureKey}
+	if figure.Describe(f.Metric).Better == figure.Higher {
+		out.AtLeast = new(share(f.Baseline, 100-tolerance(baseline), true))
+	} else {
+		out.AtMost = new(share(f.Baseline, 100+tolerance(baseline), false))
+	}
+	return out
+}
+
+// tolerance returns how many percent worse a figure may be.
+func tolerance(baseline *v1alpha1.Baseline) int64 {
+	return int64(ptr.Deref(baseline.MaximumRegressionPercent, defaultPercent))
 }
 
 // defaultPercent is the API's, for a baseline that did not pass through it.
@@ -137,13 +210,4 @@ func share(value, percent int64, up bool) int64 {
 		quotient++
 	}
 	return int64(min(quotient, math.MaxInt64))
-}
-
-// Verdicts judges this run's figures by the earlier run's, in the order of Criteria.
-func Verdicts(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure, measured []figure.Figure) []v1alpha1.Verdict {
-	var verdicts []v1alpha1.Verdict
-	for _, criterion := range Criteria(baseline, figures) {
-		verdicts = append(verdicts, acceptance.Judge(criterion, criterion.FigureKey, measured))
-	}
-	return verdicts
 }

@@ -117,11 +117,11 @@ func TestFunctionConfiguration(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			for _, function := range functionsOf(mustMake(t, c.Input())) {
 				var text []byte
-				if function.Machine != nil && function.Secret == nil {
-					// The user's own machine: see TestSeed.
+				if function.VM != nil && function.Secret == nil {
+					// The user's own VM: see TestSeed.
 					continue
 				}
-				if function.Machine != nil {
+				if function.VM != nil {
 					text = function.Secret.Data["userdata"]
 				} else {
 					text = []byte(function.ConfigMap.Data["config.json"])
@@ -149,8 +149,8 @@ func TestAttachments(t *testing.T) {
 			}
 			pods := map[string]string{"measurer": chain.MeasurerJob(p).Spec.Template.Annotations["k8s.v1.cni.cncf.io/networks"]}
 			for _, function := range functionsOf(p) {
-				if function.Machine != nil {
-					expectNetworks(t, function.Machine, known)
+				if function.VM != nil {
+					expectNetworks(t, function.VM, known)
 					continue
 				}
 				pods[function.Pod.Name] = function.Pod.Annotations["k8s.v1.cni.cncf.io/networks"]
@@ -292,9 +292,9 @@ func TestGuaranteed(t *testing.T) {
 
 func TestPoliciesSelectTheRunsPods(t *testing.T) {
 	p := mustMake(t, plantest.Input(1))
-	// KubeVirt gives a machine's labels to its launcher's pod.
-	machine := functionsOf(mustMake(t, plantest.MachineInput(1)))[0].Machine
-	pods := []map[string]string{chain.MeasurerJob(p).Spec.Template.Labels, functionsOf(p)[0].Pod.Labels, observerOf(p).Labels, machine.Labels}
+	// KubeVirt gives a VM's labels to its launcher's pod.
+	vm := functionsOf(mustMake(t, plantest.VMInput(1)))[0].VM
+	pods := []map[string]string{chain.MeasurerJob(p).Spec.Template.Labels, functionsOf(p)[0].Pod.Labels, observerOf(p).Labels, vm.Labels}
 	selects := func(selector, labels map[string]string) bool {
 		for key, value := range selector {
 			if labels[key] != value {

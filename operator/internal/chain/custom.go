@@ -22,7 +22,7 @@ var diskBuses = map[v1alpha1.DiskBus]kubevirtv1.DiskBus{
 	v1alpha1.DiskBusSCSI:   kubevirtv1.DiskBusSCSI,
 }
 
-// Seed returns the secret with what a user's own machine reads, its placeholders filled in;
+// Seed returns the secret with what a user's own VM reads, its placeholders filled in;
 // nil if the run's spec has no text for it. It is made from the spec, because no plan holds
 // such text.
 func Seed(p *plan.Plan, function *plan.Function, spec *v1alpha1.CustomFunction) (*corev1.Secret, error) {
@@ -45,10 +45,10 @@ func Seed(p *plan.Plan, function *plan.Function, spec *v1alpha1.CustomFunction) 
 	}, nil
 }
 
-// customMachine returns the user's own machine: the shape of any machine, with another
+// customVM returns the user's own VM: the shape of any VM, with another
 // disk, another seed, and a probe that the user chooses.
-func customMachine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineInstance {
-	vmi, custom := machine(p, function), function.Machine.Custom
+func customVM(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineInstance {
+	vmi, custom := vm(p, function), function.VM.Custom
 	spec, bus := &vmi.Spec, diskBuses[custom.DiskBus]
 	spec.Domain.Devices.Disks = []kubevirtv1.Disk{diskOn(bus, volumeDisk)}
 	// A BIOS only tries the first disk that it finds.
@@ -67,8 +67,8 @@ func customMachine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMach
 	return vmi
 }
 
-// customDisk returns the disk from which the machine boots. A claim is below a layer that
-// ends with the machine.
+// customDisk returns the disk from which the VM boots. A claim is below a layer that
+// ends with the VM.
 func customDisk(p *plan.Plan, custom *plan.Custom) kubevirtv1.VolumeSource {
 	switch {
 	case custom.PersistentVolumeClaim != "":
@@ -142,7 +142,7 @@ func customNICs(custom *plan.Custom, spec *kubevirtv1.VirtualMachineInstanceSpec
 // customProbe returns nil if the generator's probe frames decide when the chain is ready.
 func customProbe(readiness v1alpha1.CustomReadiness) *kubevirtv1.Probe {
 	port := intstr.FromInt32(readiness.Port)
-	probe := machineProbe()
+	probe := vmProbe()
 	switch readiness.Kind {
 	case v1alpha1.ReadinessHTTP:
 		probe.Handler = kubevirtv1.Handler{HTTPGet: &corev1.HTTPGetAction{Path: readiness.Path, Port: port, Scheme: corev1.URISchemeHTTP}}

@@ -16,7 +16,7 @@ import (
 
 // TestSeed checks that the secret has the filled texts, and none that the user's own secret has.
 func TestSeed(t *testing.T) {
-	in := plantest.CustomMachines()
+	in := plantest.CustomVMs()
 	p := mustMake(t, in)
 	want := []map[string]string{
 		{"userdata": "#cloud-config\nvyos_config_commands:\n- set interfaces ethernet eth1 address 198.18.0.2/24\n"},
@@ -30,7 +30,7 @@ func TestSeed(t *testing.T) {
 		}
 		if want[i] == nil {
 			if secret != nil {
-				t.Errorf("a machine that reads nothing has the secret %+v", secret)
+				t.Errorf("a VM that reads nothing has the secret %+v", secret)
 			}
 			continue
 		}
@@ -50,7 +50,7 @@ func TestSeed(t *testing.T) {
 // TestUserDataIsInTheSecretAlone checks that no other object of the run has any of it.
 func TestUserDataIsInTheSecretAlone(t *testing.T) {
 	for _, secret := range []string{"vyos_config_commands", "198.18.0.2/24\n"} {
-		if text := render(t, objectsOf(mustMake(t, plantest.CustomMachines()))); bytes.Contains(text, []byte(secret)) {
+		if text := render(t, objectsOf(mustMake(t, plantest.CustomVMs()))); bytes.Contains(text, []byte(secret)) {
 			t.Errorf("%q is in an object that is not a secret", secret)
 		}
 	}
@@ -58,7 +58,7 @@ func TestUserDataIsInTheSecretAlone(t *testing.T) {
 
 // TestClaimStaysAsItIs checks that the user's claim is below a separate layer.
 func TestClaimStaysAsItIs(t *testing.T) {
-	spec := functionsOf(mustMake(t, plantest.CustomMachines()))[1].Machine.Spec
+	spec := functionsOf(mustMake(t, plantest.CustomVMs()))[1].VM.Spec
 	for _, volume := range spec.Volumes {
 		if volume.PersistentVolumeClaim != nil || volume.DataVolume != nil {
 			t.Errorf("volume %q can be written to", volume.Name)
@@ -72,8 +72,8 @@ func TestClaimStaysAsItIs(t *testing.T) {
 // TestCustomProbes checks that KubeVirt probes what the user chose, and nothing if the generator's
 // frames decide.
 func TestCustomProbes(t *testing.T) {
-	functions := functionsOf(mustMake(t, plantest.CustomMachines()))
-	tcp, http := functions[0].Machine.Spec, functions[1].Machine.Spec
+	functions := functionsOf(mustMake(t, plantest.CustomVMs()))
+	tcp, http := functions[0].VM.Spec, functions[1].VM.Spec
 	if p := tcp.ReadinessProbe; p.TCPSocket == nil || p.TCPSocket.Port.IntValue() != 22 || p.HTTPGet != nil {
 		t.Errorf("%+v", p)
 	}
@@ -85,17 +85,17 @@ func TestCustomProbes(t *testing.T) {
 			t.Errorf("the management NIC lets in %+v, want port %d alone", got, port)
 		}
 	}
-	if silent := functions[2].Machine.Spec; silent.ReadinessProbe != nil || *silent.Domain.Devices.AutoattachPodInterface {
+	if silent := functions[2].VM.Spec; silent.ReadinessProbe != nil || *silent.Domain.Devices.AutoattachPodInterface {
 		t.Errorf("%+v", silent)
 	}
 }
 
-// TestCustomHasTheOtherMachineSettings checks that what applies to every machine applies to the user's.
-func TestCustomHasTheOtherMachineSettings(t *testing.T) {
-	for _, function := range functionsOf(mustMake(t, plantest.CustomMachines())) {
-		spec := function.Machine.Spec
+// TestCustomHasTheOtherVMSettings checks that what applies to every VM applies to the user's.
+func TestCustomHasTheOtherVMSettings(t *testing.T) {
+	for _, function := range functionsOf(mustMake(t, plantest.CustomVMs())) {
+		spec := function.VM.Spec
 		if *spec.EvictionStrategy != kubevirtv1.EvictionStrategyNone || !spec.Domain.Devices.DisableHotplug ||
-			!*spec.Domain.Devices.LogSerialConsole || spec.Domain.Firmware.KernelBoot != nil || !strings.Contains(function.Machine.Name, "-fn-") {
+			!*spec.Domain.Devices.LogSerialConsole || spec.Domain.Firmware.KernelBoot != nil || !strings.Contains(function.VM.Name, "-fn-") {
 			t.Errorf("%+v", spec)
 		}
 		if disk := spec.Domain.Devices.Disks[0]; disk.Name != "disk" || *disk.BootOrder != 1 {
@@ -106,7 +106,7 @@ func TestCustomHasTheOtherMachineSettings(t *testing.T) {
 
 // TestSeedRefuses checks that what admission and plan would have found is not passed on.
 func TestSeedRefuses(t *testing.T) {
-	p := mustMake(t, plantest.MachineInput(1))
+	p := mustMake(t, plantest.VMInput(1))
 	if secret, err := chain.Seed(p, &p.Functions[0], &v1alpha1.CustomFunction{UserData: "{{ .Nothing }}"}); err == nil {
 		t.Errorf("made %+v", secret)
 	}

@@ -105,28 +105,28 @@ func TestKeysInPods(t *testing.T) {
 	}
 }
 
-// TestKeysInMachines checks that each machine has a disk of its Secret, with the label that the guest
+// TestKeysInVMs checks that each VM has a disk of its Secret, with the label that the guest
 // looks for.
-func TestKeysInMachines(t *testing.T) {
-	p := mustMake(t, plantest.GatewayMachines())
+func TestKeysInVMs(t *testing.T) {
+	p := mustMake(t, plantest.GatewayVMs())
 	for i, function := range functionsOf(p) {
-		spec := function.Machine.Spec
+		spec := function.VM.Spec
 		index := slices.IndexFunc(spec.Volumes, func(v kubevirtv1.Volume) bool { return v.Secret != nil })
 		if index < 0 {
-			t.Errorf("%s has no keys", function.Machine.Name)
+			t.Errorf("%s has no keys", function.VM.Name)
 			continue
 		}
 		volume := spec.Volumes[index]
 		if volume.Secret.SecretName != p.Names().Keys(p.Functions[i].Name) || volume.Secret.VolumeLabel != "vnfkeys" {
-			t.Errorf("%s has the keys %+v", function.Machine.Name, volume.Secret)
+			t.Errorf("%s has the keys %+v", function.VM.Name, volume.Secret)
 		}
 		if !slices.ContainsFunc(spec.Domain.Devices.Disks, func(d kubevirtv1.Disk) bool { return d.Name == volume.Name }) {
-			t.Errorf("%s has no disk of its keys", function.Machine.Name)
+			t.Errorf("%s has no disk of its keys", function.VM.Name)
 		}
 	}
-	for _, function := range functionsOf(mustMake(t, plantest.MachineInput(1))) {
-		if len(function.Machine.Spec.Volumes) != 1 {
-			t.Errorf("a router has the volumes %+v", function.Machine.Spec.Volumes)
+	for _, function := range functionsOf(mustMake(t, plantest.VMInput(1))) {
+		if len(function.VM.Spec.Volumes) != 1 {
+			t.Errorf("a router has the volumes %+v", function.VM.Spec.Volumes)
 		}
 	}
 }

@@ -23,12 +23,12 @@ const (
 	volumeScratch = "scratch"
 )
 
-// neighborMachine returns a machine that boots the neighbors' guest. The measurer
+// neighborVM returns a VM that boots the neighbors' guest. The measurer
 // communicates with it as with a pod. Its disk holds no secret, only its identity and the
 // names of its ports.
-func neighborMachine(p *plan.Plan, n plan.Neighbor) *kubevirtv1.VirtualMachineInstance {
+func neighborVM(p *plan.Plan, n plan.Neighbor) *kubevirtv1.VirtualMachineInstance {
 	meta := metadata(p, p.Names().Neighbor(n.Load.Name), ComponentNeighbor)
-	spec := machineSpec(p, n.Machine, n.Tolerations)
+	spec := vmSpec(p, n.VM, n.Tolerations)
 	config := neighbor.GuestConfig{Ports: []neighbor.GuestPort{}}
 	for _, end := range neighborEnds(n) {
 		spec.Domain.Devices.Interfaces = append(spec.Domain.Devices.Interfaces, bridgedInterface(end, n.Attachment))
@@ -124,8 +124,8 @@ func neighborNetworks(p *plan.Plan) []*unstructured.Unstructured {
 	var networks []*unstructured.Unstructured
 	for _, n := range p.Neighbors {
 		sysctls := quietSysctls
-		if n.IsMachine() {
-			sysctls = machineSysctls
+		if n.IsVM() {
+			sysctls = vmSysctls
 		}
 		for _, end := range neighborEnds(n) {
 			networks = append(networks, definition(p, n.Network.Bridge, end, ComponentNeighbor, sysctls))

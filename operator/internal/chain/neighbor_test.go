@@ -17,22 +17,22 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// TestNeighborMachines checks that a neighbor that is a virtual machine gets its ports and nothing secret, and a disk if it
+// TestNeighborVMs checks that a neighbor that is a virtual machine gets its ports and nothing secret, and a disk if it
 // loads one.
-func TestNeighborMachines(t *testing.T) {
-	in := plantest.NeighborMachines()
+func TestNeighborVMs(t *testing.T) {
+	in := plantest.NeighborVMs()
 	in.Run.Name, in.Run.Spec.Experiment.NoisyNeighbors[0].Name = strings.Repeat("r", 60), strings.Repeat("n", 20)
 	p := mustMake(t, in)
 	for i, n := range neighborsOf(p) {
-		machine, spec := n.Machine, in.Run.Spec.Experiment.NoisyNeighbors[i]
-		if n.Pod != nil || machine == nil || n.ConfigMap != nil || n.Secret != nil {
+		vm, spec := n.VM, in.Run.Spec.Experiment.NoisyNeighbors[i]
+		if n.Pod != nil || vm == nil || n.ConfigMap != nil || n.Secret != nil {
 			t.Fatalf("%s: %+v", spec.Name, n)
 		}
-		if problems := validation.IsDNS1123Label(machine.Name); len(problems) > 0 {
-			t.Errorf("%q: %v", machine.Name, problems)
+		if problems := validation.IsDNS1123Label(vm.Name); len(problems) > 0 {
+			t.Errorf("%q: %v", vm.Name, problems)
 		}
 		var config neighbor.GuestConfig
-		if err := json.Unmarshal([]byte(machine.Spec.Volumes[0].CloudInitNoCloud.UserData), &config); err != nil {
+		if err := json.Unmarshal([]byte(vm.Spec.Volumes[0].CloudInitNoCloud.UserData), &config); err != nil {
 			t.Fatal(err)
 		}
 		var want []neighbor.GuestPort
@@ -47,17 +47,17 @@ func TestNeighborMachines(t *testing.T) {
 			t.Errorf("%s: %s", spec.Name, diff)
 		}
 		var got []string
-		for _, nic := range machine.Spec.Domain.Devices.Interfaces {
+		for _, nic := range vm.Spec.Domain.Devices.Interfaces {
 			got = append(got, nic.Model)
 		}
 		if diff := cmp.Diff(models, got); diff != "" {
 			t.Errorf("%s: %s", spec.Name, diff)
 		}
-		disks := machine.Spec.Domain.Devices.Disks
+		disks := vm.Spec.Domain.Devices.Disks
 		if hasScratch := len(disks) == 2 && disks[1].Serial == neighbor.ScratchSerial; hasScratch != (spec.Kind == v1alpha1.NeighborDisk) {
 			t.Errorf("%s has the disks %+v", spec.Name, disks)
 		}
-		if firmware := machine.Spec.Domain.Firmware; firmware.KernelBoot.Container.Image != "registry.example/neighbor-guest:v1" {
+		if firmware := vm.Spec.Domain.Firmware; firmware.KernelBoot.Container.Image != "registry.example/neighbor-guest:v1" {
 			t.Errorf("%s boots %+v", spec.Name, firmware)
 		}
 	}

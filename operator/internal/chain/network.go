@@ -44,7 +44,7 @@ type configurationList struct {
 
 // bridgePlugin leaves the bridge without an address and the port without IPAM: it joins the
 // port to a plain switch. The plan chooses MAC addresses, which needs the capability.
-// Frames of other machines pass; the check against spoofing would stop them.
+// Frames of other hosts pass; the check against spoofing would stop them.
 type bridgePlugin struct {
 	Type         string          `json:"type"`
 	Bridge       string          `json:"bridge"`
@@ -88,10 +88,10 @@ var quietSysctls = map[string]string{
 	"net.ipv6.conf.IFNAME.disable_ipv6":  "1",
 }
 
-// machineSysctls keep the end of a virtual machine's port in its launcher's pod silent.
-// They do not change other interfaces: KubeVirt gives the machine's own pod network an IPv6
+// vmSysctls keep the end of a virtual machine's port in its launcher's pod silent.
+// They do not change other interfaces: KubeVirt gives the VM's own pod network an IPv6
 // address if the cluster has them.
-var machineSysctls = map[string]string{"net.ipv6.conf.IFNAME.disable_ipv6": "1"}
+var vmSysctls = map[string]string{"net.ipv6.conf.IFNAME.disable_ipv6": "1"}
 
 // Networks returns the NetworkAttachmentDefinitions that the plan needs in addition to the
 // user's own: one for each port, because ports of one bridge differ in MTU and sysctls.
@@ -166,14 +166,14 @@ func plugins(bridge string, end plan.End, sysctls map[string]string, bare bool) 
 // port of a virtual machine, or of a generator that drives its ports itself.
 func withoutInterface(p *plan.Plan, end plan.End) bool {
 	if end.Function != "" {
-		return ofMachine(p, end.Function)
+		return ofVM(p, end.Function)
 	}
 	return p.Generator.OwnsPorts
 }
 
-// ofMachine reports whether a function is a virtual machine.
-func ofMachine(p *plan.Plan, name string) bool {
-	return slices.ContainsFunc(p.Functions, func(f plan.Function) bool { return f.Name == name && f.IsMachine() })
+// ofVM reports whether a function is a virtual machine.
+func ofVM(p *plan.Plan, name string) bool {
+	return slices.ContainsFunc(p.Functions, func(f plan.Function) bool { return f.Name == name && f.IsVM() })
 }
 
 // functionSysctls returns the settings that the function needs for this port. In a virtual
@@ -184,8 +184,8 @@ func functionSysctls(p *plan.Plan, end plan.End) map[string]string {
 		if function.Name != end.Function {
 			continue
 		}
-		if function.IsMachine() {
-			return machineSysctls
+		if function.IsVM() {
+			return vmSysctls
 		}
 		for _, port := range function.Config.Ports {
 			if port.Name != end.Interface {

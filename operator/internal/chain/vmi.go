@@ -15,7 +15,7 @@ const (
 	// keyUserData is the key of the secret that KubeVirt gives the guest as NoCloud user data.
 	keyUserData = "userdata"
 
-	// networkManagement is the machine's NIC on the pod network, only for the probe; KubeVirt
+	// networkManagement is the VM's NIC on the pod network, only for the probe; KubeVirt
 	// chooses its MAC address.
 	networkManagement = "default"
 
@@ -58,9 +58,9 @@ var nicModels = map[v1alpha1.Attachment]string{
 // NICModel returns KubeVirt's name of an attachment.
 func NICModel(attachment v1alpha1.Attachment) string { return nicModels[attachment] }
 
-// machineSecret returns the function's configuration as user data. It is a secret, and not
-// part of the machine's spec, because a function's configuration may hold private keys.
-func machineSecret(p *plan.Plan, function plan.Function) *corev1.Secret {
+// vmSecret returns the function's configuration as user data. It is a secret, and not
+// part of the VM's spec, because a function's configuration may hold private keys.
+func vmSecret(p *plan.Plan, function plan.Function) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metadata(p, p.Names().Function(function.Name), ComponentFunction),
@@ -69,14 +69,14 @@ func machineSecret(p *plan.Plan, function plan.Function) *corev1.Secret {
 	}
 }
 
-// machine returns a function's virtual machine.
-func machine(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineInstance {
+// vm returns a function's virtual machine.
+func vm(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineInstance {
 	meta := metadata(p, p.Names().Function(function.Name), ComponentFunction)
-	shape := function.Machine
-	spec := machineSpec(p, shape, function.Tolerations)
-	spec.Domain.Devices.Interfaces = append(spec.Domain.Devices.Interfaces, machineInterfaces(p, function)...)
-	spec.Domain.Devices.HostDevices = machineDevices(p, function)
-	spec.Networks = append(spec.Networks, machineNetworks(p, function)...)
+	shape := function.VM
+	spec := vmSpec(p, shape, function.Tolerations)
+	spec.Domain.Devices.Interfaces = append(spec.Domain.Devices.Interfaces, vmInterfaces(p, function)...)
+	spec.Domain.Devices.HostDevices = vmDevices(p, function)
+	spec.Networks = append(spec.Networks, vmNetworks(p, function)...)
 	spec.Volumes = []kubevirtv1.Volume{{Name: volumeConfig, VolumeSource: kubevirtv1.VolumeSource{
 		CloudInitNoCloud: &kubevirtv1.CloudInitNoCloudSource{UserDataSecretRef: &corev1.LocalObjectReference{Name: meta.Name}},
 	}}}
@@ -102,20 +102,20 @@ func instance(meta metav1.ObjectMeta, spec kubevirtv1.VirtualMachineInstanceSpec
 	}
 }
 
-// machineSpec returns the spec that every machine of a run has: its processors and memory,
+// vmSpec returns the spec that every VM of a run has: its processors and memory,
 // a disk of its configuration, and a NIC on the pod network, on which it reports that it is
 // ready.
-func machineSpec(p *plan.Plan, shape *plan.Machine, tolerations []corev1.Toleration) kubevirtv1.VirtualMachineInstanceSpec {
+func vmSpec(p *plan.Plan, shape *plan.VM, tolerations []corev1.Toleration) kubevirtv1.VirtualMachineInstanceSpec {
 	return kubevirtv1.VirtualMachineInstanceSpec{
 		Affinity:                      nodeAffinity(p.DeviceNode),
 		Tolerations:                   tolerations,
 		TerminationGracePeriodSeconds: new(int64(functionGrace)),
-		// A machine that moves in the middle of a trial spoils it.
+		// A VM that moves in the middle of a trial spoils it.
 		EvictionStrategy: new(kubevirtv1.EvictionStrategyNone),
 		Domain: kubevirtv1.DomainSpec{
-			CPU:       machineCPU(shape),
-			Memory:    machineMemory(shape),
-			Resources: machineResources(shape),
+			CPU:       vmCPU(shape),
+			Memory:    vmMemory(shape),
+			Resources: vmResources(shape),
 			Devices: kubevirtv1.Devices{
 				Disks:                      []kubevirtv1.Disk{virtioDisk(volumeConfig)},
 				Interfaces:                 []kubevirtv1.Interface{managementInterface()},
@@ -131,13 +131,13 @@ func machineSpec(p *plan.Plan, shape *plan.Machine, tolerations []corev1.Tolerat
 			},
 		},
 		Networks:       []kubevirtv1.Network{{Name: networkManagement, NetworkSource: kubevirtv1.NetworkSource{Pod: &kubevirtv1.PodNetwork{}}}},
-		ReadinessProbe: machineProbe(),
+		ReadinessProbe: vmProbe(),
 	}
 }
 
-// boot sets what the machine boots from.
+// boot sets what the VM boots from.
 func boot(p *plan.Plan, function plan.Function, spec *kubevirtv1.VirtualMachineInstanceSpec) {
-	if function.Machine.Boot == v1alpha1.BootDisk {
+	if function.VM.Boot == v1alpha1.BootDisk {
 		spec.Domain.Devices.Disks = append([]kubevirtv1.Disk{virtioDisk(volumeDisk)}, spec.Domain.Devices.Disks...)
 		spec.Volumes = append([]kubevirtv1.Volume{{Name: volumeDisk, VolumeSource: kubevirtv1.VolumeSource{
 			ContainerDisk: &kubevirtv1.ContainerDiskSource{Image: function.Image, ImagePullPolicy: p.ImagePullPolicy, ImagePullSecret: onePullSecret(p)},
@@ -172,9 +172,9 @@ func diskOn(bus kubevirtv1.DiskBus, name string) kubevirtv1.Disk {
 	return kubevirtv1.Disk{Name: name, DiskDevice: kubevirtv1.DiskDevice{Disk: &kubevirtv1.DiskTarget{Bus: bus}}}
 }
 
-// machineCPU returns CPUs without room for hotplug, which KubeVirt offers by default and
-// which would change the machine's layout.
-func machineCPU(shape *plan.Machine) *kubevirtv1.CPU {
+// vmCPU returns CPUs without room for hotplug, which KubeVirt offers by default and
+// which would change the VM's layout.
+func vmCPU(shape *plan.VM) *kubevirtv1.CPU {
 	cpu := &kubevirtv1.CPU{
 		Sockets: 1, MaxSockets: 1, Cores: uint32(shape.VCPUs), Threads: 1,
 		DedicatedCPUPlacement: shape.Dedicated(),
@@ -189,7 +189,7 @@ func machineCPU(shape *plan.Machine) *kubevirtv1.CPU {
 	return cpu
 }
 
-func machineMemory(shape *plan.Machine) *kubevirtv1.Memory {
+func vmMemory(shape *plan.VM) *kubevirtv1.Memory {
 	memory := resource.NewQuantity(shape.MemoryBytes, resource.BinarySI)
 	m := &kubevirtv1.Memory{Guest: memory, MaxGuest: memory}
 	if shape.Hugepages != "" {
@@ -198,9 +198,9 @@ func machineMemory(shape *plan.Machine) *kubevirtv1.Memory {
 	return m
 }
 
-// machineResources returns what would otherwise depend on the cluster's settings. With
+// vmResources returns what would otherwise depend on the cluster's settings. With
 // dedicated CPUs the pod's requests are its limits.
-func machineResources(shape *plan.Machine) kubevirtv1.ResourceRequirements {
+func vmResources(shape *plan.VM) kubevirtv1.ResourceRequirements {
 	memory := *resource.NewQuantity(shape.MemoryBytes, resource.BinarySI)
 	if shape.Dedicated() {
 		return kubevirtv1.ResourceRequirements{
@@ -232,10 +232,10 @@ func bridgedInterface(end plan.End, attachment v1alpha1.Attachment) kubevirtv1.I
 	}
 }
 
-// machineInterfaces returns the traffic ports in the guest's order on the bus, west before
+// vmInterfaces returns the traffic ports in the guest's order on the bus, west before
 // east: bridged, or virtual functions of the node, for which KubeVirt itself requests the
 // resource in the network's annotation.
-func machineInterfaces(p *plan.Plan, function plan.Function) []kubevirtv1.Interface {
+func vmInterfaces(p *plan.Plan, function plan.Function) []kubevirtv1.Interface {
 	var interfaces []kubevirtv1.Interface
 	for _, end := range p.PortsOf(function.Name) {
 		if end.PassedThrough() {
@@ -260,7 +260,7 @@ func attachmentOf(function plan.Function, end plan.End) v1alpha1.Attachment {
 	return function.EastAttachment
 }
 
-func machineNetworks(p *plan.Plan, function plan.Function) []kubevirtv1.Network {
+func vmNetworks(p *plan.Plan, function plan.Function) []kubevirtv1.Network {
 	var networks []kubevirtv1.Network
 	for _, end := range p.PortsOf(function.Name) {
 		if end.PassedThrough() {
@@ -278,8 +278,8 @@ func multusNetwork(end plan.End) kubevirtv1.Network {
 	}
 }
 
-// machineDevices returns whole NICs, west before east.
-func machineDevices(p *plan.Plan, function plan.Function) []kubevirtv1.HostDevice {
+// vmDevices returns whole NICs, west before east.
+func vmDevices(p *plan.Plan, function plan.Function) []kubevirtv1.HostDevice {
 	var devices []kubevirtv1.HostDevice
 	for _, end := range p.PortsOf(function.Name) {
 		if end.PassedThrough() {
@@ -291,8 +291,8 @@ func machineDevices(p *plan.Plan, function plan.Function) []kubevirtv1.HostDevic
 
 // ModelOf returns what KubeVirt was asked for as a port: one of QEMU's models, or a device
 // of the node; "" if there is no such port.
-func ModelOf(machine *kubevirtv1.VirtualMachineInstance, port string) string {
-	for _, nic := range machine.Spec.Domain.Devices.Interfaces {
+func ModelOf(vm *kubevirtv1.VirtualMachineInstance, port string) string {
+	for _, nic := range vm.Spec.Domain.Devices.Interfaces {
 		switch {
 		case nic.Name != port:
 		case nic.SRIOV != nil:
@@ -301,7 +301,7 @@ func ModelOf(machine *kubevirtv1.VirtualMachineInstance, port string) string {
 			return nic.Model
 		}
 	}
-	for _, device := range machine.Spec.Domain.Devices.HostDevices {
+	for _, device := range vm.Spec.Domain.Devices.HostDevices {
 		if device.Name == port {
 			return modelHostDevice
 		}
@@ -309,20 +309,20 @@ func ModelOf(machine *kubevirtv1.VirtualMachineInstance, port string) string {
 	return ""
 }
 
-// machineAnswerSeconds is how long a guest may take to report that it is ready. A guest
+// vmAnswerSeconds is how long a guest may take to report that it is ready. A guest
 // that has received more frames than it can forward has no time for a question until it has
 // finished them, and a search offers such loads: it is not broken. A guest that knows that
 // it no longer forwards says so at once, and KubeVirt knows one that ended.
-const machineAnswerSeconds = 60
+const vmAnswerSeconds = 60
 
-// machineProbe returns a probe that asks the function as a pod's does.
-func machineProbe() *kubevirtv1.Probe {
+// vmProbe returns a probe that asks the function as a pod's does.
+func vmProbe() *kubevirtv1.Probe {
 	return &kubevirtv1.Probe{
 		Handler: kubevirtv1.Handler{HTTPGet: &corev1.HTTPGetAction{
 			Path: "/readyz", Port: intstr.FromInt32(portHTTP), Scheme: corev1.URISchemeHTTP,
 		}},
 		PeriodSeconds:    1,
-		TimeoutSeconds:   machineAnswerSeconds,
+		TimeoutSeconds:   vmAnswerSeconds,
 		SuccessThreshold: 1,
 		FailureThreshold: 1,
 	}

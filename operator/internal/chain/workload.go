@@ -41,7 +41,7 @@ type Rules struct {
 	// Lost is the reason if it was ready and no longer is. If Lost is empty, the run continues
 	// without it.
 	Lost string
-	// BootSeconds is the minimum time that a virtual machine must have run; 0 for a machine
+	// BootSeconds is the minimum time that a virtual machine must have run; 0 for a VM
 	// that reports itself when it is ready.
 	BootSeconds int32
 	// FewerCPUs and LessMemory name the fields to lower if no node has enough for a virtual
@@ -108,9 +108,9 @@ func functionWorkloads(p *plan.Plan) []Workload {
 		switch {
 		case function.IsCustom():
 			// Its Secret holds text that no plan has; see Seed.
-			w.Object, w.BootSeconds = customMachine(p, function), function.Machine.Custom.Readiness.BootSeconds
-		case function.IsMachine():
-			w.Object, w.Needs = machine(p, function), []Object{machineSecret(p, function)}
+			w.Object, w.BootSeconds = customVM(p, function), function.VM.Custom.Readiness.BootSeconds
+		case function.IsVM():
+			w.Object, w.Needs = vm(p, function), []Object{vmSecret(p, function)}
 		default:
 			w.Object, w.Needs = functionPod(p, function), []Object{functionConfigMap(p, function)}
 		}
@@ -152,8 +152,8 @@ func neighborWorkloads(p *plan.Plan) []Workload {
 			FewerCPUs:  "fewer workers or less cpu in spec.experiment.noisyNeighbors",
 			LessMemory: "less memory in spec.experiment.noisyNeighbors",
 		}}
-		if n.IsMachine() {
-			w.Object = neighborMachine(p, n)
+		if n.IsVM() {
+			w.Object = neighborVM(p, n)
 		} else {
 			w.Object = neighborPod(p, n)
 		}

@@ -20,7 +20,7 @@ type rendered struct {
 	ConfigMap *corev1.ConfigMap
 	Secret    *corev1.Secret
 	Pod       *corev1.Pod
-	Machine   *kubevirtv1.VirtualMachineInstance
+	VM        *kubevirtv1.VirtualMachineInstance
 }
 
 // workloadsOf returns the workloads of one component.
@@ -40,7 +40,7 @@ func workloadsOf(p *plan.Plan, component string) []rendered {
 			case *corev1.Pod:
 				r.Pod = object
 			case *kubevirtv1.VirtualMachineInstance:
-				r.Machine = object
+				r.VM = object
 			}
 		}
 		list = append(list, r)
@@ -82,8 +82,8 @@ func TestRender(t *testing.T) {
 			var order []string
 			for i, w := range workloads {
 				order = append(order, w.Component)
-				_, isMachine := w.Object.(*kubevirtv1.VirtualMachineInstance)
-				if w.IsMeasurer() != (i == 0) || w.NotReady == "" || isMachine && (w.NotStarted == "" || w.FewerCPUs == "" || w.LessMemory == "") {
+				_, isVM := w.Object.(*kubevirtv1.VirtualMachineInstance)
+				if w.IsMeasurer() != (i == 0) || w.NotReady == "" || isVM && (w.NotStarted == "" || w.FewerCPUs == "" || w.LessMemory == "") {
 					t.Errorf("%s: %+v", w.Name(), w.Rules)
 				}
 				if !w.IsMeasurer() && (w.Port == 0 || w.Policy == "") {

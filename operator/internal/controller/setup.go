@@ -67,9 +67,9 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 	return options, nil
 }
 
-// machineCache makes the cache of runs' virtual machines, separate from the manager's
+// vmCache makes the cache of runs' virtual machines, separate from the manager's
 // cache: a kind that the cluster does not know would keep that one from starting.
-func machineCache(mgr ctrl.Manager, namespaces []string) func() (cache.Cache, error) {
+func vmCache(mgr ctrl.Manager, namespaces []string) func() (cache.Cache, error) {
 	return func() (cache.Cache, error) {
 		options, err := CacheOptions(namespaces)
 		if err != nil {
@@ -103,9 +103,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defa
 		return fmt.Errorf("making a client for consoles: %w", err)
 	}
 	runs := &benchmarkrun.Reconciler{
-		Machines: &benchmarkrun.Machines{Mapper: mgr.GetRESTMapper(), NewCache: machineCache(mgr, namespaces), Add: mgr.Add},
-		Console:  benchmarkrun.PodConsole{Clientset: clientset},
-		Client:   mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock, Metrics: metrics, Defaults: defaults,
+		VMs:     &benchmarkrun.VMs{Mapper: mgr.GetRESTMapper(), NewCache: vmCache(mgr, namespaces), Add: mgr.Add},
+		Console: benchmarkrun.PodConsole{Clientset: clientset},
+		Client:  mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock, Metrics: metrics, Defaults: defaults,
 		Recorder: mgr.GetEventRecorder("vnfbench"),
 	}
 	if err := runs.SetupWithManager(mgr); err != nil {

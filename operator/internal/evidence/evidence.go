@@ -121,7 +121,7 @@ func (c *Collector) node(ctx context.Context) measure.DeviceState {
 	if err := c.get(ctx, c.sources.Observer, observer.PathNode, jsonOf(&node)); err != nil {
 		return measure.DeviceState{Problems: []string{note("the observer did not say what the node is: %v", err)}}
 	}
-	return measure.DeviceState{Machine: &node.Machine, Domains: node.Domains, Problems: node.Problems}
+	return measure.DeviceState{Node: &node.Facts, Domains: node.Domains, Problems: node.Problems}
 }
 
 const noObserver = "the node of the chain is not observed"

@@ -314,19 +314,19 @@ func TestGivesUp(t *testing.T) {
 
 func TestDevice(t *testing.T) {
 	node, address := newPods(t)
-	node.say(observer.PathNode, observer.Node{Machine: measure.Machine{OnlineCPUs: 4}, Domains: []measure.Domain{{Name: "x"}}, Problems: []string{"p"}})
+	node.say(observer.PathNode, observer.Node{Facts: measure.NodeFacts{OnlineCPUs: 4}, Domains: []measure.Domain{{Name: "x"}}, Problems: []string{"p"}})
 	c := New(measure.Sources{Observer: address})
 	defer c.Close()
 	got := c.Device(t.Context())
-	if got.Machine == nil || got.Machine.OnlineCPUs != 4 || len(got.Domains) != 1 || len(got.Problems) != 1 {
+	if got.Node == nil || got.Node.OnlineCPUs != 4 || len(got.Domains) != 1 || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}
 	node.say(observer.PathNode, "nonsense")
-	if got := c.Device(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
+	if got := c.Device(t.Context()); got.Node != nil || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}
 	none := New(measure.Sources{})
-	if got := none.Device(t.Context()); got.Machine != nil || len(got.Problems) != 1 {
+	if got := none.Device(t.Context()); got.Node != nil || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}
 	if got := none.Between(none.Before(t.Context()), none.After(t.Context(), 0), time.Second); got.Node != nil || len(got.Notes) != 0 {

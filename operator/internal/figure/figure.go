@@ -43,29 +43,39 @@ const (
 	AtMost  Bound = "AtMost"
 )
 
-// CauseLongestBurst is the cause of a floor: the longest burst that the search
-// could try lost nothing.
-const CauseLongestBurst = "LongestBurst"
-
 // Figure is one number with everything needed to read it.
 type Figure struct {
 	Key
-	// Value is in Unit. It has no meaning where Samples is 0.
+	// Value is in Unit. It has no meaning where Known is false.
 	Value int64
 	Unit  Unit
 	// Samples is how many frames or trials the value is formed from. 0 means that
 	// there were none, and so there is no value.
 	Samples int64
+	// Absent means that the samples are too few to form a value.
+	Absent bool
 	// Statistics over the repeats; nil where there are none.
 	Statistics *v1alpha1.Statistics
-	Bound      Bound
+	// Values are those of the repeats, searches or trials that the value is the mean of; nil
+	// where it is no mean.
+	Values []int64
+	// LoadFramesPerSecond is the load of each direction at which a figure of a load was
+	// measured.
+	LoadFramesPerSecond int64
+	Bound               Bound
 	// Cause is why the value is not better, such as UpperBoundCause. The set is
 	// open.
 	Cause string
+	// Doubts are why the device's value may be another one. Where there is no value, they are
+	// why; without them, the device is.
+	Doubts []Doubt
 }
 
 // IsFloor reports whether the device may do better than the value.
-func (f Figure) IsFloor() bool { return f.Bound == AtLeast && Describe(f.Metric).Better == Higher }
+func (f Figure) IsFloor() bool { return f.Bound == AtLeast && Describe(f.Metric).Better != Lower }
+
+// Known reports whether there is a value.
+func (f Figure) Known() bool { return f.Samples > 0 && !f.Absent }
 
 // Results are the typed results that have figures. An absent part has none.
 type Results struct {
@@ -118,6 +128,11 @@ type place struct {
 	statistics []v1alpha1.Statistics
 	bound      Bound
 	cause      string
+	values     []int64
+	load       int64
+	doubts     []v1alpha1.DoubtCode
+	// atMost limits how far above the value of an irregular search the device's may be.
+	atMost *int64
 }
 
 func (w *walk) at(key Key) place { return place{walk: w, key: key, samples: 1, bound: Exact} }
@@ -135,11 +150,21 @@ func (p place) bounded(bound Bound, cause string) place {
 }
 
 func (p place) add(metric v1alpha1.Metric, value int64) {
-	f := Figure{Key: p.key, Value: value, Unit: Describe(metric).Unit, Samples: p.samples, Bound: p.bound, Cause: p.cause}
+	f := Figure{Key: p.key, Value: value, Unit: Describe(metric).Unit, Samples: p.samples, Bound: p.bound, Cause: p.cause, Values: p.values, LoadFramesPerSecond: p.load}
 	f.Metric = metric
 	for i := range p.statistics {
 		if p.statistics[i].Metric == metric {
 			f.Statistics = &p.statistics[i]
+			f.Values = p.statistics[i].Values
+		}
+	}
+	for _, code := range p.doubts {
+		doubt, concerns := newDoubt(code, metric)
+		if code == v1alpha1.DoubtIrregularResult && metric == v1alpha1.MetricThroughputFramesPerSecond {
+			doubt.AtMost = p.atMost
+		}
+		if concerns {
+			f.Doubts = append(f.Doubts, doubt)
 		}
 	}
 	p.walk.figures = append(p.walk.figures, f)

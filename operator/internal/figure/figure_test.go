@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
@@ -58,8 +60,10 @@ var noFigures = regexp.MustCompile(strings.Join([]string{
 	`\.Streams$`, `\.Repeat$`, `\.Percent$`, `\.Trial$`, // the key
 	`\.(Latency|DelayVariation)\.Samples$`, `\.(Throughput|CPU)\.Trials$`, // the samples of figures
 	`\.StartSeconds$`, // in milliseconds
-	`\.Comparison\.(With|DifferencePartsPerMillion)$`,            // what the run found, and what follows from it
-	`\.Baseline\.Figures\.(Measured|DifferencePartsPerMillion)$`, // likewise
+	`\.Censored\.N$`,  // the number of its values
+	`\.Comparison\.(With|DifferencePartsPerMillion)$`,                                                              // what the run found, and what follows from it
+	`\.Baseline\.Figures\.(Measured|DifferencePartsPerMillion)$`,                                                   // likewise
+	`\.Baseline\.Figures\.(Values|BaselineLoadFramesPerSecond|MeasuredLoadFramesPerSecond|PValuePartsPerMillion)$`, // what it is judged by
 }, "|"))
 
 func TestEveryFieldIsReached(t *testing.T) {
@@ -165,7 +169,7 @@ func TestEveryMetricHasARow(t *testing.T) {
 func TestNamesEndWithTheUnit(t *testing.T) {
 	suffixes := map[Unit]string{
 		FramesPerSecond: "FramesPerSecond", FragmentsPerSecond: "FragmentsPerSecond", BitsPerSecond: "BitsPerSecond", OperationsPerSecond: "OperationsPerSecond", ConnectionsPerSecond: "PerSecond",
-		Nanoseconds: "Nanoseconds", Milliseconds: "Milliseconds", Seconds: "Seconds", PartsPerMillion: "PartsPerMillion", MilliCPU: "MilliCPU", Bytes: "Bytes",
+		Nanoseconds: "Nanoseconds", Milliseconds: "Milliseconds", Seconds: "Seconds", PartsPerMillion: "PartsPerMillion", MilliCPU: "MilliCPU", NanosecondsPerFrame: "NanosecondsPerFrame", Bytes: "Bytes",
 	}
 	for _, m := range Metrics {
 		suffix, ok := suffixes[m.Unit]
@@ -232,24 +236,28 @@ func TestWorst(t *testing.T) {
 	}
 	interval := of("", 99, 1)
 	interval.Interval = 1
+	absent := of("Reverse", 9, 5000)
+	absent.Absent = true
 	for name, test := range map[string]struct {
 		figures []Figure
-		smaller bool
-		want    int64
-		message string
+		want    *int64
 	}{
-		"the larger":          {[]Figure{of("Forward", 1, 1), of("Reverse", 2, 1)}, false, 2, ""},
-		"the smaller":         {[]Figure{of("Forward", 1, 1), of("Reverse", 2, 1)}, true, 1, ""},
-		"a starved direction": {[]Figure{of("Forward", 1, 1), of("Reverse", 0, 0)}, true, 0, "direction Reverse: there is nothing to form it from"},
-		"of all together":     {[]Figure{of("", 7, 1), interval}, false, 7, ""},
-		"its own directions":  {[]Figure{of("", 7, 1), of("Forward", 3, 1)}, false, 3, ""},
-		"an interval alone":   {[]Figure{interval}, false, 0, ErrNotMeasured.Error()},
-		"nothing":             {nil, false, 0, ErrNotMeasured.Error()},
+		"the larger":            {[]Figure{of("Forward", 1, 1), of("Reverse", 2, 1)}, new(int64(2))},
+		"a starved direction":   {[]Figure{of("Forward", 1, 1), of("Reverse", 0, 0)}, nil},
+		"one of too few frames": {[]Figure{of("Forward", 1, 1), absent}, nil},
+		"of all together":       {[]Figure{of("", 7, 1), interval}, new(int64(7))},
+		"its own directions":    {[]Figure{of("", 7, 1), of("Forward", 3, 1)}, new(int64(3))},
+		"an interval alone":     {[]Figure{interval}, nil},
+		"nothing":               {nil, nil},
 	} {
-		got, err := Worst(test.figures, key, test.smaller, Value)
-		if got != test.want || (err == nil) != (test.message == "") || err != nil && err.Error() != test.message {
-			t.Errorf("%s: got %d, %v, want %d, %q", name, got, err, test.want, test.message)
+		if diff := cmp.Diff(test.want, Find(test.figures, key)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+	// The closure names its figures by the key.
+	key.Metric = v1alpha1.MetricReceiveRate
+	if got := Find([]Figure{of("Forward", 1, 1), of("Reverse", 2, 1)}, key); got == nil || *got != 1 {
+		t.Errorf("the worse of two rates is %v, want 1", got)
 	}
 }
 

@@ -16,9 +16,9 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 	for _, load := range frame.Latency {
 		key := size
 		key.Load = load.Load
-		w.at(key).add("IntendedFramesPerSecond", load.IntendedFramesPerSecond)
+		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts)
 		for _, d := range load.Directions {
-			w.direction(key, d)
+			p.direction(d)
 		}
 	}
 	for _, first := range frame.FirstFrame {
@@ -29,12 +29,12 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 	for _, f := range frame.FixedLoad {
 		key := size
 		key.Load = f.Profile
-		w.at(key).add("IntendedFramesPerSecond", f.IntendedFramesPerSecond)
-		w.worst(key, f.Worst)
+		p := w.atLoad(key, f.IntendedFramesPerSecond, nil, f.Doubts)
+		p.worst(f.Worst)
 		for _, repeat := range f.Repeats {
-			key.Repeat = repeat.Repeat
+			p.key.Repeat = repeat.Repeat
 			for _, d := range repeat.Directions {
-				w.direction(key, d)
+				p.direction(d)
 			}
 		}
 	}
@@ -49,10 +49,35 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 	}
 }
 
+// atLoad adds what a load was, and returns the place for its figures.
+func (w *walk) atLoad(key Key, framesPerSecond int64, share *v1alpha1.LoadShare, doubts []v1alpha1.DoubtCode) place {
+	w.at(key).add("IntendedFramesPerSecond", framesPerSecond)
+	p := w.at(key).doubtful(doubts...)
+	p.load = framesPerSecond
+	if share == nil {
+		return p
+	}
+	of := w.at(key)
+	of.key.Goal = share.Goal
+	of.add("LoadSharePartsPerMillion", int64(share.Percent)*10_000)
+	of.bounded(boundOf(share.UpperBoundCause), string(share.UpperBoundCause)).add("LoadShareOfFramesPerSecond", share.ThroughputFramesPerSecond)
+	if IsFloorCause(share.UpperBoundCause) || share.Regularity == v1alpha1.Irregular {
+		return p.doubtful(v1alpha1.DoubtLoadOfFloor)
+	}
+	return p
+}
+
 func (w *walk) throughput(key Key, t v1alpha1.ThroughputResult) {
 	p := w.at(key).from(max(1, int64(t.Trials)))
 	p.statistics = t.Statistics
-	rate := p.bounded(ThroughputBound(t), string(t.UpperBoundCause))
+	rate := p.bounded(ThroughputBound(t), string(t.UpperBoundCause)).doubtful(t.Doubts...)
+	switch {
+	case rate.bound == AtLeast:
+		rate = rate.doubtful(v1alpha1.DoubtCode(t.UpperBoundCause))
+	case t.Regularity == v1alpha1.Irregular:
+		rate = rate.doubtful(v1alpha1.DoubtIrregularResult)
+		rate.atMost = t.UpperBoundFramesPerSecond
+	}
 	rate.add(v1alpha1.MetricThroughputFramesPerSecond, t.FramesPerSecond)
 	rate.add(v1alpha1.MetricThroughputLayer1BitsPerSecond, t.Layer1BitsPerSecond)
 	rate.add("ThroughputLineRatePartsPerMillion", t.LineRatePartsPerMillion)
@@ -66,12 +91,34 @@ func (w *walk) throughput(key Key, t v1alpha1.ThroughputResult) {
 		p.add("GeneratorTimeNanoseconds", s.GeneratorNanoseconds)
 	}
 	p.add("ThroughputLossPartsPerMillion", t.LossPartsPerMillion)
-	p.add("ThroughputRegular", map[v1alpha1.Regularity]int64{v1alpha1.Regular: 1}[t.Regularity])
+	w.censored(p, t)
+	p.add(Regular, map[v1alpha1.Regularity]int64{v1alpha1.Regular: 1}[t.Regularity])
+}
+
+// censored adds each repeat of a throughput where some are only a floor. The result does not say
+// which, so each of them may be.
+func (w *walk) censored(p place, t v1alpha1.ThroughputResult) {
+	if t.Censored == nil {
+		return
+	}
+	p.add("ThroughputCensoredRepeats", int64(t.Censored.Repeats))
+	for i, rate := range t.Censored.Values {
+		key := p.key
+		key.Repeat = int32(i + 1)
+		w.at(key).bounded(AtLeast, string(t.UpperBoundCause)).add("ThroughputOfRepeatFramesPerSecond", rate)
+	}
 }
 
 // ThroughputBound reports whether the device may do better than the throughput.
-func ThroughputBound(t v1alpha1.ThroughputResult) Bound {
-	if t.UpperBoundCause == v1alpha1.CauseGeneratorCeiling || t.UpperBoundCause == v1alpha1.CauseMaximumLoad {
+func ThroughputBound(t v1alpha1.ThroughputResult) Bound { return boundOf(t.UpperBoundCause) }
+
+// IsFloorCause reports whether a throughput with this cause is a floor.
+func IsFloorCause(cause v1alpha1.UpperBoundCause) bool {
+	return cause == v1alpha1.CauseGeneratorCeiling || cause == v1alpha1.CauseMaximumLoad
+}
+
+func boundOf(cause v1alpha1.UpperBoundCause) Bound {
+	if IsFloorCause(cause) {
 		return AtLeast
 	}
 	return Exact
@@ -79,9 +126,8 @@ func ThroughputBound(t v1alpha1.ThroughputResult) Bound {
 
 // direction adds the figures of one direction of a load. A direction in which
 // nothing arrived has delays without samples.
-func (w *walk) direction(key Key, d v1alpha1.DirectionResult) {
-	key.Direction = d.Direction
-	p := w.at(key)
+func (p place) direction(d v1alpha1.DirectionResult) {
+	p.key.Direction = d.Direction
 	p.statistics = d.Statistics
 	p.add("SentFrames", d.SentFrames)
 	p.add("ReceivedFrames", d.ReceivedFrames)
@@ -99,11 +145,25 @@ func (w *walk) direction(key Key, d v1alpha1.DirectionResult) {
 	p.delays("Latency", d.Latency)
 	arrived.quantiles("Lateness", d.Lateness)
 	arrived.quantiles("DelaySinceDeparture", d.DelaySinceDeparture)
-	p.delays("DelayVariation", d.DelayVariation)
+	p.unlessArrived(d, d.DelayVariation.Samples).delays("DelayVariation", d.DelayVariation)
 	arrived.add(v1alpha1.MetricPacketDelayVariationP99, d.PacketDelayVariationP99Nanoseconds)
-	arrived.add(v1alpha1.MetricPacketDelayVariationP999, d.PacketDelayVariationP999Nanoseconds)
-	p.from(jitterSamples(d)).add(v1alpha1.MetricJitter, d.JitterNanoseconds)
-	p.tagged(d.TaggedFrames)
+	arrived.addPercentile(v1alpha1.MetricPacketDelayVariationP999, d.PacketDelayVariationP999Nanoseconds, measure.MinP999Samples)
+	jitter := jitterSamples(d)
+	p.unlessArrived(d, jitter).from(jitter).add(v1alpha1.MetricJitter, d.JitterNanoseconds)
+	sent := int64(0)
+	if d.TaggedFrames != nil {
+		sent = d.TaggedFrames.SentFrames
+	}
+	p.unlessArrived(d, sent).tagged(d.TaggedFrames)
+}
+
+// unlessArrived returns the place for figures of which nothing was counted although frames
+// arrived: then the generator is the reason, and not the device.
+func (p place) unlessArrived(d v1alpha1.DirectionResult, counted int64) place {
+	if counted == 0 && d.Latency.Samples > 0 {
+		return p.doubtful(v1alpha1.DoubtNotCounted)
+	}
+	return p
 }
 
 // jitterSamples returns the samples of the delays if their variation was not counted,
@@ -122,8 +182,8 @@ func (p place) delays(of v1alpha1.Metric, d v1alpha1.Delays) {
 	p.add(of+"P50Nanoseconds", d.P50Nanoseconds)
 	p.add(of+"P90Nanoseconds", d.P90Nanoseconds)
 	p.add(of+"P99Nanoseconds", d.P99Nanoseconds)
-	p.add(of+"P999Nanoseconds", d.P999Nanoseconds)
-	p.add(of+"P9999Nanoseconds", d.P9999Nanoseconds)
+	p.addPercentile(of+"P999Nanoseconds", d.P999Nanoseconds, measure.MinP999Samples)
+	p.addPercentile(of+"P9999Nanoseconds", d.P9999Nanoseconds, measure.MinP9999Samples)
 	p.add(of+"MaxNanoseconds", d.MaxNanoseconds)
 }
 
@@ -154,8 +214,7 @@ func (p place) tagged(t *v1alpha1.TaggedFramesResult) {
 }
 
 // worst adds the worst of all repeats or intervals, separately for each figure.
-func (w *walk) worst(key Key, c v1alpha1.WorstCase) {
-	p := w.at(key)
+func (p place) worst(c v1alpha1.WorstCase) {
 	p.add(v1alpha1.MetricLoss, c.LossPartsPerMillion)
 	p.add(v1alpha1.MetricLatencyMean, c.LatencyMeanNanoseconds)
 	p.add(v1alpha1.MetricLatencyP99, c.LatencyP99Nanoseconds)
@@ -170,11 +229,10 @@ func (w *walk) soak(key Key, r *v1alpha1.SoakResult) {
 		return
 	}
 	key.Load = measure.SoakLoad
-	p := w.at(key)
-	p.add("IntendedFramesPerSecond", r.IntendedFramesPerSecond)
+	p := w.atLoad(key, r.IntendedFramesPerSecond, r.Share, r.Doubts)
 	p.add("SoakSendingSeconds", r.SendingSeconds)
 	p.add("SoakLossPartsPerMillion", r.LossPartsPerMillion)
-	w.worst(key, r.Worst)
+	p.worst(r.Worst)
 	for n, i := range r.Intervals {
 		key.Interval = int32(n + 1)
 		p := w.at(key)

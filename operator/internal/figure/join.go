@@ -1,16 +1,11 @@
 package figure
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 
 	"vnfbench.io/operator/api/v1alpha1"
 )
-
-// ErrNotMeasured means that a key has no figure at all.
-var ErrNotMeasured = errors.New("it was not measured")
 
 // Among returns the figures that a key names, of all directions and repeats where
 // they have their own, and otherwise the one of all of them together.
@@ -35,37 +30,6 @@ func Among(figures []Figure, key v1alpha1.FigureKey) []Figure {
 	}
 	return all
 }
-
-// Worst returns the figure of the direction and repeat that is worst: the smaller
-// value or the larger one. One direction without a value leaves none, because a
-// device that starves a direction must not hide this with the other. The error
-// explains, for people, why there is none.
-func Worst(figures []Figure, key v1alpha1.FigureKey, smaller bool, value func(Figure) (int64, error)) (int64, error) {
-	found := Among(figures, key)
-	if len(found) == 0 {
-		return 0, ErrNotMeasured
-	}
-	worst := int64(0)
-	for i, f := range found {
-		v, err := value(f)
-		if f.Samples == 0 {
-			err = errors.New("there is nothing to form it from")
-		}
-		if err != nil && f.Direction != "" {
-			return 0, fmt.Errorf("direction %s: %w", f.Direction, err)
-		}
-		if err != nil {
-			return 0, err
-		}
-		if i == 0 || smaller && v < worst || !smaller && v > worst {
-			worst = v
-		}
-	}
-	return worst, nil
-}
-
-// Value returns a figure's own value, for Worst.
-func Value(f Figure) (int64, error) { return f.Value, nil }
 
 // Comparison is one figure of two measurements; a value is nil where there is none.
 type Comparison struct {
@@ -109,11 +73,27 @@ func compared(figures []Figure) []Figure {
 // Find returns the value by which a key is compared, that of the worse direction
 // and repeat; nil where there is none.
 func Find(figures []Figure, key v1alpha1.FigureKey) *int64 {
-	value, err := Worst(figures, key, Describe(key.Metric).Better == Higher, Value)
-	if err != nil {
-		return nil
+	if worst := Worst(figures, key); worst != nil {
+		return &worst.Value
 	}
-	return &value
+	return nil
+}
+
+// Worst returns the figure of the worse direction and repeat; nil where there is none. One
+// direction without a value leaves none, because a device that starves a direction must not hide
+// this with the other.
+func Worst(figures []Figure, key v1alpha1.FigureKey) *Figure {
+	higher := Describe(key.Metric).Better == Higher
+	var worst *Figure
+	for _, f := range Among(figures, key) {
+		if !f.Known() {
+			return nil
+		}
+		if worst == nil || higher && f.Value < worst.Value || !higher && f.Value > worst.Value {
+			worst = &f
+		}
+	}
+	return worst
 }
 
 // Difference returns (after - before) / before in parts per million, rounded toward

@@ -19,14 +19,14 @@ func (w *walk) tcp(result *v1alpha1.TCPResult) {
 }
 
 func (w *walk) tcpDirection(key Key, d v1alpha1.TCPDirectionResult) {
-	p := w.at(key)
+	p := w.at(key).doubtful(d.Doubts...)
 	p.statistics = d.Statistics
 	p.add(v1alpha1.MetricTCPGoodput, d.GoodputBitsPerSecond)
 	p.add("TCPSentBitsPerSecond", d.SentBitsPerSecond)
 	p.add(v1alpha1.MetricTCPRetransmits, d.Retransmits)
 	p.add("TCPEfficiencyPartsPerMillion", d.EfficiencyPartsPerMillion)
 	// Without an estimate of the sender's kernel there are no samples.
-	trip := p.from(0)
+	trip := p.from(0).doubtful(v1alpha1.DoubtNotCounted)
 	t := v1alpha1.TCPRoundTripTime{}
 	if d.RoundTripTime != nil {
 		t, trip = *d.RoundTripTime, p
@@ -52,7 +52,7 @@ func (w *walk) connections(result *v1alpha1.ConnectionsResult) {
 	}
 	for _, l := range result.Loads {
 		key := Key{FigureKey: v1alpha1.FigureKey{Load: l.Name}}
-		p := w.at(key)
+		p := w.at(key).doubtful(l.Doubts...)
 		p.statistics = l.Statistics
 		p.add("ConnectionsIntendedPerSecond", l.IntendedConnectionsPerSecond)
 		p.addKnown("ConnectionsAttemptedPerSecond", l.AttemptedConnectionsPerSecond)
@@ -79,6 +79,7 @@ func (w *walk) connections(result *v1alpha1.ConnectionsResult) {
 
 // cpu adds what the node and the functions used in the trials of one key.
 func (w *walk) cpu(key Key, c v1alpha1.CPUResult) {
+	w.at(key).addKnown("CPUSentFrames", c.SentFrames)
 	if n := c.Node; n != nil {
 		p := w.at(key).from(max(1, int64(c.Trials)))
 		p.add("NodeCPUs", int64(n.CPUs))
@@ -89,6 +90,7 @@ func (w *walk) cpu(key Key, c v1alpha1.CPUResult) {
 		p.addKnown("NodeSoftirqThreadsMilliCPU", n.SoftirqThreadsMilliCPU)
 		p.add("NodeGuestMilliCPU", n.GuestMilliCPU)
 		p.add("NodeStealMilliCPU", n.StealMilliCPU)
+		p.nodeFrameCost(n.PerFrame)
 	}
 	for _, f := range c.Functions {
 		key.Function = f.Name
@@ -98,12 +100,14 @@ func (w *walk) cpu(key Key, c v1alpha1.CPUResult) {
 
 func (p place) function(f v1alpha1.FunctionCPU) {
 	p.addKnown("ProcessMilliCPU", f.ProcessMilliCPU)
+	p.addKnown("ProcessNanosecondsPerFrame", f.ProcessNanosecondsPerFrame)
 	if g := f.Guest; g != nil {
 		p.add("GuestUserMilliCPU", g.UserMilliCPU)
 		p.add("GuestSystemMilliCPU", g.SystemMilliCPU)
 		p.add("GuestIRQMilliCPU", g.IRQMilliCPU)
 		p.add("GuestSoftirqMilliCPU", g.SoftirqMilliCPU)
 		p.add("GuestStealMilliCPU", g.StealMilliCPU)
+		p.guestFrameCost(g.PerFrame)
 	}
 	if d := f.Domain; d != nil {
 		p.addKnown("DomainVCPUMilliCPU", d.VCPUMilliCPU)
@@ -112,6 +116,7 @@ func (p place) function(f v1alpha1.FunctionCPU) {
 		p.addKnown("DomainIOThreadMilliCPU", d.IOThreadMilliCPU)
 		p.addKnown("DomainVhostMilliCPU", d.VhostMilliCPU)
 		p.addKnown("DomainOtherMilliCPU", d.OtherMilliCPU)
+		p.domainFrameCost(d.PerFrame)
 	}
 	p.addKnown("FunctionDroppedFrames", f.DroppedFrames)
 	p.addKnown("FunctionSentFrames", f.SentFrames)
@@ -119,6 +124,42 @@ func (p place) function(f v1alpha1.FunctionCPU) {
 		p.key.Counter = counter.Name
 		p.add("FunctionCounter", counter.Value)
 	}
+}
+
+func (p place) nodeFrameCost(c *v1alpha1.NodeFrameCost) {
+	if c == nil {
+		return
+	}
+	p.add("NodeUserNanosecondsPerFrame", c.UserNanoseconds)
+	p.add("NodeSystemNanosecondsPerFrame", c.SystemNanoseconds)
+	p.add("NodeIRQNanosecondsPerFrame", c.IRQNanoseconds)
+	p.add("NodeSoftirqNanosecondsPerFrame", c.SoftirqNanoseconds)
+	p.addKnown("NodeSoftirqThreadsNanosecondsPerFrame", c.SoftirqThreadsNanoseconds)
+	p.add("NodeGuestNanosecondsPerFrame", c.GuestNanoseconds)
+	p.add("NodeStealNanosecondsPerFrame", c.StealNanoseconds)
+}
+
+func (p place) guestFrameCost(c *v1alpha1.GuestFrameCost) {
+	if c == nil {
+		return
+	}
+	p.add("GuestUserNanosecondsPerFrame", c.UserNanoseconds)
+	p.add("GuestSystemNanosecondsPerFrame", c.SystemNanoseconds)
+	p.add("GuestIRQNanosecondsPerFrame", c.IRQNanoseconds)
+	p.add("GuestSoftirqNanosecondsPerFrame", c.SoftirqNanoseconds)
+	p.add("GuestStealNanosecondsPerFrame", c.StealNanoseconds)
+}
+
+func (p place) domainFrameCost(c *v1alpha1.DomainFrameCost) {
+	if c == nil {
+		return
+	}
+	p.addKnown("DomainVCPUNanosecondsPerFrame", c.VCPUNanoseconds)
+	p.addKnown("DomainGuestNanosecondsPerFrame", c.GuestNanoseconds)
+	p.addKnown("DomainEmulatorNanosecondsPerFrame", c.EmulatorNanoseconds)
+	p.addKnown("DomainIOThreadNanosecondsPerFrame", c.IOThreadNanoseconds)
+	p.addKnown("DomainVhostNanosecondsPerFrame", c.VhostNanoseconds)
+	p.addKnown("DomainOtherNanosecondsPerFrame", c.OtherNanoseconds)
 }
 
 func (w *walk) neighbors(report *v1alpha1.NoisyNeighborsReport) {
@@ -149,6 +190,6 @@ func (w *walk) baseline(report *v1alpha1.BaselineReport) {
 		return
 	}
 	for _, f := range report.Figures {
-		w.at(Key{FigureKey: f.FigureKey, Side: SideBaseline}).add(f.Metric, f.Baseline)
+		w.at(Key{FigureKey: f.FigureKey, Side: SideBaseline}).doubtful(f.Doubts...).add(f.Metric, f.Baseline)
 	}
 }

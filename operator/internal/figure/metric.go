@@ -21,6 +21,7 @@ const (
 	Seconds              Unit = "s"
 	PartsPerMillion      Unit = "ppm"
 	MilliCPU             Unit = "mCPU"
+	NanosecondsPerFrame  Unit = "ns/frame"
 	Bytes                Unit = "bytes"
 	// Number counts what the metric's name says.
 	Number Unit = "1"
@@ -105,9 +106,13 @@ var ofGoalsAndLoads = []Metric{
 	{"ServiceTimeHighNanoseconds", Nanoseconds, Lower, OfGoal, "the device's time for a frame, at most", 0},
 	{"GeneratorTimeNanoseconds", Nanoseconds, Neither, OfGoal, "the generator's time of a core for a frame", 0},
 	{"ThroughputLossPartsPerMillion", PartsPerMillion, Lower, OfGoal, "loss at the lower bound", Shown},
-	{"ThroughputRegular", Number, Higher, OfGoal, "the search met its precision (1) or not (0)", 0},
+	{"ThroughputCensoredRepeats", Number, Lower, OfGoal, "repeats that are only a floor", 0},
+	{"ThroughputOfRepeatFramesPerSecond", FramesPerSecond, Higher, OfGoal, "throughput of a repeat, at least", 0},
+	{Regular, Number, Higher, OfGoal, "the search met its precision (1) or not (0)", 0},
 
 	{"IntendedFramesPerSecond", FramesPerSecond, Neither, OfLoad, "intended load", Shown},
+	{"LoadSharePartsPerMillion", PartsPerMillion, Neither, OfLoad, "share of a throughput", 0},
+	{"LoadShareOfFramesPerSecond", FramesPerSecond, Neither, OfLoad, "the throughput that the load is a share of", 0},
 	{"SentFrames", Number, Neither, OfLoad, "sent frames", 0},
 	{"ReceivedFrames", Number, Neither, OfLoad, "received frames", 0},
 	{"SentFragments", Number, Neither, OfLoad, "sent fragments", 0},
@@ -212,6 +217,26 @@ var ofOthers = []Metric{
 	{"DomainIOThreadMilliCPU", MilliCPU, Lower, OfTrials, "on the node, I/O threads", Shown},
 	{"DomainVhostMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vhost", Shown},
 	{"DomainOtherMilliCPU", MilliCPU, Lower, OfTrials, "on the node, other", Shown},
+	{"CPUSentFrames", Number, Neither, OfTrials, "frames that the CPU time is divided by", 0},
+	{"NodeUserNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, user, for each frame", Shown},
+	{"NodeSystemNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, system, for each frame", Shown},
+	{"NodeIRQNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, interrupts, for each frame", Shown},
+	{"NodeSoftirqNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, softirq, for each frame", Shown},
+	{"NodeSoftirqThreadsNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, softirq deferred, for each frame", Shown},
+	{"NodeGuestNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, guests, for each frame", Shown},
+	{"NodeStealNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, steal, for each frame", Shown},
+	{"ProcessNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "process, for each frame", Shown},
+	{"GuestUserNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, user, for each frame", Shown},
+	{"GuestSystemNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, system, for each frame", Shown},
+	{"GuestIRQNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, interrupts, for each frame", Shown},
+	{"GuestSoftirqNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, softirq, for each frame", Shown},
+	{"GuestStealNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, steal, for each frame", Shown},
+	{"DomainVCPUNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "on the node, vCPUs, for each frame", Shown},
+	{"DomainGuestNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "on the node, vCPUs in the guest, for each frame", Shown},
+	{"DomainEmulatorNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "on the node, emulator, for each frame", Shown},
+	{"DomainIOThreadNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "on the node, I/O threads, for each frame", Shown},
+	{"DomainVhostNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "on the node, vhost, for each frame", Shown},
+	{"DomainOtherNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "on the node, other, for each frame", Shown},
 	{"FunctionDroppedFrames", Number, Lower, OfTrials, "dropped frames", Shown},
 	{"FunctionSentFrames", Number, Neither, OfTrials, "frames sent in the same time", 0},
 	{"FunctionCounter", Number, Neither, OfTrials, "counted", Shown},
@@ -225,6 +250,9 @@ var ofOthers = []Metric{
 	{"StressorOperations", Number, Neither, OfNeighbor, "operations", 0},
 	{"StressorOperationsPerSecond", OperationsPerSecond, Neither, OfNeighbor, "operations", 0},
 }
+
+// Regular is 1 where a search met its precision, and 0 where not.
+const Regular v1alpha1.Metric = "ThroughputRegular"
 
 // TCPScalingEfficiency is a TCP goodput as a share of its extrapolation from the
 // fewest connections. It is not in a status; the report adds it.

@@ -126,9 +126,10 @@ func (w *walk) backToBack(key Key, frame v1alpha1.FrameResult) {
 		return
 	}
 	p := w.at(key)
-	mean := p.from(max(1, int64(len(r.Bursts))))
+	mean := p.from(max(1, int64(len(r.Bursts)))).doubtful(r.Doubts...)
+	mean.values = r.Bursts
 	if r.MaxFrames == r.LongestBurstFrames {
-		mean = mean.bounded(AtLeast, CauseLongestBurst)
+		mean = mean.bounded(AtLeast, string(v1alpha1.DoubtLongestBurst)).doubtful(v1alpha1.DoubtLongestBurst)
 	}
 	mean.add(v1alpha1.MetricBackToBack, r.MeanFrames)
 	p.add("BackToBackMinFrames", r.MinFrames)
@@ -152,12 +153,13 @@ func (w *walk) receiveRate(key Key, frame v1alpha1.FrameResult) {
 		return
 	}
 	p := w.at(key)
-	mean, loss := p.from(max(1, int64(len(r.Trials)))), int64(0)
+	mean, loss := p.from(max(1, int64(len(r.Trials)))).doubtful(r.Doubts...), int64(0)
 	for _, t := range r.Trials {
 		loss = max(loss, t.LossPartsPerMillion)
+		mean.values = append(mean.values, t.ForwardingFramesPerSecond)
 	}
 	if loss == 0 {
-		mean = mean.bounded(AtLeast, string(r.MaximumOrigin))
+		mean = mean.bounded(AtLeast, string(r.MaximumOrigin)).doubtful(receiveRateFloor(r.MaximumOrigin))
 	}
 	mean.add(v1alpha1.MetricReceiveRate, r.MeanFramesPerSecond)
 	if r.IntendedFramesPerSecond > 0 {
@@ -176,13 +178,30 @@ func (w *walk) receiveRate(key Key, frame v1alpha1.FrameResult) {
 	}
 }
 
+// receiveRateFloor returns what bounds a receive rate without loss.
+func receiveRateFloor(origin v1alpha1.MaximumOrigin) v1alpha1.DoubtCode {
+	if origin == v1alpha1.MaximumLineRate || origin == v1alpha1.MaximumSpec {
+		return v1alpha1.DoubtMaximumLoad
+	}
+	return v1alpha1.DoubtGeneratorCeiling
+}
+
+// recovery adds an upper bound without samples if there is none. Only a device that did not
+// recover is the reason for that.
 func (w *walk) recovery(key Key, frame v1alpha1.FrameResult) {
 	r := frame.Recovery
 	if r == nil {
 		return
 	}
 	p := w.at(key).bounded(Exact, string(r.End))
-	p.bounded(AtMost, p.cause).addKnown(v1alpha1.MetricRecovery, r.UpperBoundMilliseconds)
+	switch {
+	case r.UpperBoundMilliseconds != nil:
+		p.bounded(AtMost, p.cause).doubtful(r.Doubts...).add(v1alpha1.MetricRecovery, *r.UpperBoundMilliseconds)
+	case r.End == v1alpha1.RecoveryNotRecovered:
+		p.from(0).add(v1alpha1.MetricRecovery, 0)
+	default:
+		p.doubtful(r.Doubts...).from(0).doubtful(v1alpha1.DoubtNotMeasured).add(v1alpha1.MetricRecovery, 0)
+	}
 	p.bounded(AtLeast, p.cause).addKnown("RecoveryLowerBoundMilliseconds", r.LowerBoundMilliseconds)
 	p.addKnown("RecoveryResolutionMilliseconds", r.ResolutionMilliseconds)
 	p.addKnown("RecoveryCleanFrames", r.CleanFrames)

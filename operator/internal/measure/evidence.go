@@ -158,7 +158,7 @@ type Domain struct {
 	// Emulator is the QEMU binary's name, Accelerator "kvm" or "tcg".
 	Emulator    string `json:"emulator,omitempty"`
 	Accelerator string `json:"accelerator,omitempty"`
-	Machine     string `json:"machine,omitempty"`
+	MachineType string `json:"machineType,omitempty"`
 	CPUModel    string `json:"cpuModel,omitempty"`
 	VCPUs       int    `json:"vcpus,omitempty"`
 	// MemoryBacking is "Hugepages", "Shared", "File" or "Anonymous".
@@ -214,8 +214,8 @@ type FunctionState struct {
 
 // DeviceState is what is known about the chain and its node.
 type DeviceState struct {
-	// Machine is nil if unknown.
-	Machine *Machine `json:"machine,omitempty"`
+	// Node is nil if unknown.
+	Node *NodeFacts `json:"node,omitempty"`
 	// Functions are in the chain's order; those that did not answer are missing.
 	Functions []FunctionState `json:"functions,omitempty"`
 	// Domains are the chain's virtual machines.

@@ -49,7 +49,7 @@ type Fingerprint struct {
 	ClockSource          string `json:"clockSource,omitempty"`
 	// Hypervisor is the CPU's own flag for a node that is a virtual machine.
 	Hypervisor bool `json:"hypervisor,omitempty"`
-	// Product is the machine's maker and name in its firmware (DMI).
+	// Product is the node's maker and name in its firmware (DMI).
 	Product string `json:"product,omitempty"`
 	// Ports are the measured ones that the reader has. They belong to the run and not to the
 	// node, so the digest leaves them out.

@@ -55,17 +55,17 @@ func (f Flows) Check() error {
 		return fmt.Errorf("%d flows: there can be 1 to %d", f.Count, MaximumFlows)
 	}
 	seen := map[FlowField]bool{}
-	most := 1
+	highest := 1
 	for _, field := range f.Fields {
 		values := field.values()
 		if values == 0 || seen[field] {
 			return fmt.Errorf("field %q of the flows is unknown or there twice", field)
 		}
 		seen[field] = true
-		most = max(most, values)
+		highest = max(highest, values)
 	}
-	if len(seen) < 2 && f.Count > most {
-		return fmt.Errorf("%d flows in %v, which has %d values", f.Count, f.Fields, most)
+	if len(seen) < 2 && f.Count > highest {
+		return fmt.Errorf("%d flows in %v, which has %d values", f.Count, f.Fields, highest)
 	}
 	return nil
 }

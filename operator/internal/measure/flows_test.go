@@ -14,7 +14,7 @@ func TestTwoFieldsTellAllFlowsApart(t *testing.T) {
 	for i, a := range FlowFields {
 		for _, b := range FlowFields[i+1:] {
 			if together := a.Values / divisor(a.Values, b.Values) * b.Values; together < MaximumFlows {
-				t.Errorf("%s and %s come round after %d flows", a.Field, b.Field, together)
+				t.Errorf("%s and %s repeat after %d flows", a.Field, b.Field, together)
 			}
 		}
 	}
@@ -33,7 +33,7 @@ func TestFlowsCheck(t *testing.T) {
 		"none":                 {Flows{Fields: []FlowField{FlowSourcePort}}, false},
 		"no field":             {Flows{Count: 2}, false},
 		"a field twice":        {Flows{Count: 2, Fields: []FlowField{FlowSourcePort, FlowSourcePort}}, false},
-		"an unknown field":     {Flows{Count: 2, Fields: []FlowField{"Colour"}}, false},
+		"an unknown field":     {Flows{Count: 2, Fields: []FlowField{"Color"}}, false},
 	} {
 		if err := c.flows.Check(); (err == nil) != c.good {
 			t.Errorf("%s: %v", name, err)

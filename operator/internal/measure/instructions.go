@@ -23,11 +23,14 @@ type Instructions struct {
 	StartupSeconds int `json:"startupSeconds"`
 	// Sizes are measured one after the other. Empty if only TCP or connections are measured.
 	Sizes []Size `json:"sizes"`
+	// OrderSeed is the seed of the order of sizes and latency loads; 0 with the declared order. It
+	// differs from run to run, and so is no part of the digest.
+	OrderSeed int64 `json:"orderSeed,omitempty" digest:"-"`
 	// Measurements are the run's, with everything filled in that it left out.
 	v1alpha1.Measurements `json:"measurements"`
-	// TCPPath is nil if no machines at the ends of the path make TCP connections.
+	// TCPPath is nil if no endpoints at the ends of the path make TCP connections.
 	TCPPath *TCPPath `json:"tcpPath,omitempty"`
-	// Stateful is nil if the ends of TCP connections are separate machines, and not the
+	// Stateful is nil if the ends of TCP connections are separate endpoints, and not the
 	// generator itself.
 	Stateful *Stateful `json:"stateful,omitempty"`
 	// Neighbors load the chain's node while frames are sent through the chain.
@@ -136,8 +139,8 @@ type GeneratorState struct {
 	// without a device.
 	Chain       *Description `json:"chain,omitempty"`
 	Calibration *Description `json:"calibration,omitempty"`
-	// Machine is the configuration of the CPUs; nil if unknown.
-	Machine *Machine `json:"machine,omitempty"`
+	// Node is the configuration of the CPUs; nil if unknown.
+	Node *NodeFacts `json:"node,omitempty"`
 	// Log is the last lines of the generator's own program, at most GeneratorLogLines of
 	// GeneratorLogBytes each; empty if the driver has no such program.
 	Log []string `json:"log,omitempty"`
@@ -149,8 +152,8 @@ const (
 	GeneratorLogBytes = 240
 )
 
-// Machine is what a node's kernel reports about the CPUs that make the traffic.
-type Machine struct {
+// NodeFacts are what a node's kernel reports about the CPUs that make the traffic.
+type NodeFacts struct {
 	// CPUs are those that the measurer may use.
 	CPUs []int `json:"cpus,omitempty"`
 	// OnlineCPUs is the number of CPUs of the node; 0 if unknown.

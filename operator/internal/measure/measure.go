@@ -67,8 +67,8 @@ const (
 	// HopInline is a veth pair or a bridge on one node: the function's kernel forwards on the
 	// core that sends, so frames that find no room are the device's loss.
 	HopInline Hop = "Inline"
-	// HopTap is a virtual machine behind a tap of the same node. The bridge and the tap work on
-	// the core that sends, the machine does not.
+	// HopTap is a virtual machine that a tap of the same node connects. The bridge and the tap
+	// work on the core that sends, the VM does not.
 	HopTap Hop = "Tap"
 	// HopSeparate is everything else, such as a network card: no part of the device works on the
 	// core that sends.
@@ -168,8 +168,8 @@ type DirectionOutcome struct {
 	// SentFrames are the offered load (RFC 2285 section 3.5.2). On a path with HopInline that is
 	// every frame whose time came; on others OverflowFrames and RefusedFrames are not sent.
 	SentFrames uint64 `json:"sentFrames"`
-	// OverflowFrames were due and found the generator's receive ring full, which stands for that
-	// of the device's port.
+	// OverflowFrames were due and found the generator's receive ring full, which represents
+	// the receive ring of the device's port.
 	OverflowFrames uint64 `json:"overflowFrames,omitempty"`
 	// RefusedFrames were handed to the sending port, which dropped them.
 	RefusedFrames uint64 `json:"refusedFrames,omitempty"`
@@ -236,9 +236,13 @@ func (d DirectionOutcome) PacketDelayVariationP99() uint64 {
 	return d.Latency.P99Nanoseconds - min(d.Latency.MinNanoseconds, d.Latency.P99Nanoseconds)
 }
 
-// PacketDelayVariationP999 returns p99.9(D) - min(D).
-func (d DirectionOutcome) PacketDelayVariationP999() uint64 {
-	return d.Latency.P999Nanoseconds - min(d.Latency.MinNanoseconds, d.Latency.P999Nanoseconds)
+// PacketDelayVariationP999 returns p99.9(D) - min(D), or nil where there is no p99.9.
+func (d DirectionOutcome) PacketDelayVariationP999() *uint64 {
+	p999 := d.Latency.P999()
+	if p999 == nil {
+		return nil
+	}
+	return new(*p999 - min(d.Latency.MinNanoseconds, *p999))
 }
 
 // Doubt is a problem of a trial that the generator noticed about itself.
@@ -304,7 +308,7 @@ type Outcome struct {
 	// TotalNanoseconds is the whole time of the trial, including its settling and overheads.
 	TotalNanoseconds int64 `json:"totalNanoseconds"`
 	// AwayNanoseconds is the time for which sending threads were kept off their cores, and
-	// LongestAwayNanoseconds the longest of these times, as far as the driver can tell.
+	// LongestAwayNanoseconds the longest of these times, as far as the driver knows.
 	AwayNanoseconds        int64              `json:"awayNanoseconds,omitempty"`
 	LongestAwayNanoseconds int64              `json:"longestAwayNanoseconds,omitempty"`
 	Directions             []DirectionOutcome `json:"directions"`
@@ -362,15 +366,15 @@ func (o Outcome) rate(count func(DirectionOutcome) uint64) float64 {
 	if len(o.Directions) == 0 || o.SendingNanoseconds <= 0 {
 		return 0
 	}
-	least := math.Inf(1)
+	slowest := math.Inf(1)
 	for _, d := range o.Directions {
 		whole := float64(count(d))
 		if d.LoadPercent > 0 {
 			whole = whole * 100 / float64(d.LoadPercent)
 		}
-		least = min(least, whole)
+		slowest = min(slowest, whole)
 	}
-	return least / (float64(o.SendingNanoseconds) / 1e9)
+	return slowest / (float64(o.SendingNanoseconds) / 1e9)
 }
 
 // LineRateFramesPerSecond returns the most frames of a size that a link can carry: bits per

@@ -46,13 +46,13 @@ const (
 	NeighborNetwork = "Network"
 )
 
-// Beside reports whether neighbors load the node in the measurement, or in its second half.
-func (i Instructions) Beside() bool { return len(i.Neighbors) > 0 }
+// HasNeighbors reports whether neighbors load the node in the measurement, or in its second half.
+func (i Instructions) HasNeighbors() bool { return len(i.Neighbors) > 0 }
 
 // Compares reports whether everything is measured twice, first without neighbors and then
 // with them.
 func (i Instructions) Compares() bool {
-	return i.Beside() && i.NoisyNeighbors == v1alpha1.NeighborsWithAndWithout
+	return i.HasNeighbors() && i.NoisyNeighbors == v1alpha1.NeighborsWithAndWithout
 }
 
 // NeighborEvidence is what one neighbor did between two reads around a trial.

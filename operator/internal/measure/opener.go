@@ -13,7 +13,7 @@ type Opening struct {
 	Driver DriverSettings
 	// Path is where frames are sent.
 	Path *Path
-	// Endpoints are the machines between which TCP connections are made, in Directions between
+	// Endpoints are the pods between which TCP connections are made, in Directions between
 	// the addresses of TCPPath.
 	Endpoints  *Endpoints
 	TCPPath    TCPPath
@@ -34,13 +34,13 @@ type Opener interface {
 // OpenerConfig is the configuration of an Opener.
 type OpenerConfig struct {
 	Log *slog.Logger
-	// Machine receives what only the driver knows about the ports; nil if the machine is
+	// Node receives what only the driver knows about the ports; nil if the node is
 	// unknown.
-	Machine *Machine
+	Node *NodeFacts
 }
 
 // EndpointDriver is the name of the driver that makes TCP connections between the
-// machines of Endpoints.
+// pods of Endpoints.
 const EndpointDriver = "iperf3"
 
 // NotOpened returns the Failure of a driver that is asked for what it does not support.

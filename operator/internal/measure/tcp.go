@@ -12,7 +12,7 @@ import (
 // StageTCP is a trial of TCP connections.
 const StageTCP Stage = "TCP"
 
-// TCPPath has the addresses on the measured path between which two machines make TCP
+// TCPPath has the addresses on the measured path between which two endpoints make TCP
 // connections.
 type TCPPath struct {
 	West netip.Addr `json:"west"`

@@ -47,7 +47,7 @@ func (m *Measurer) openedConnections(ctx context.Context, path procedure.Path, d
 	}
 	m.Log.Info("opened", "path", path, "driver", driver.Description().Driver)
 	state := m.store.Generator()
-	state.Machine = m.Machine
+	state.Node = m.Node
 	return m.store.SetGenerator(state)
 }
 

@@ -38,7 +38,7 @@ func (c *watched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer any
 	switch r.URL.Path {
 	case observer.PathNode:
-		answer = observer.Node{Machine: measure.Machine{OnlineCPUs: 4}}
+		answer = observer.Node{Facts: measure.NodeFacts{OnlineCPUs: 4}}
 	case observer.PathSnapshot:
 		answer = observer.Snapshot{CPUs: 4, ElapsedNanoseconds: n * int64(100*time.Millisecond), Node: measure.CPUTime{SoftirqMilliseconds: n * 90}}
 	case vnf.PathStatus:
@@ -110,7 +110,7 @@ func TestEvidence(t *testing.T) {
 		t.Errorf("%+v", figures.Frames[0].CPU)
 	}
 	var device measure.DeviceState
-	if err := json.Unmarshal([]byte(l.server.Data()[measure.KeyDevice]), &device); err != nil || device.Machine == nil || device.Machine.OnlineCPUs != 4 {
+	if err := json.Unmarshal([]byte(l.server.Data()[measure.KeyDevice]), &device); err != nil || device.Node == nil || device.Node.OnlineCPUs != 4 {
 		t.Errorf("%+v, %v", device, err)
 	}
 }

@@ -30,9 +30,9 @@ type Measurer struct {
 	Instructions measure.Instructions
 	Results      trialstore.Config
 	Drivers      Opener
-	// Machine becomes a part of the results; nil if unknown.
-	Machine *measure.Machine
-	Log     *slog.Logger
+	// Node becomes a part of the results; nil if unknown.
+	Node *measure.NodeFacts
+	Log  *slog.Logger
 
 	store *trialstore.Store
 	// driver is open on path; nil before the first trial.

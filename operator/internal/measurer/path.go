@@ -128,7 +128,7 @@ func (m *Measurer) opened(path procedure.Path, driver measure.Driver) error {
 	m.driver, m.path = driver, path
 	description := driver.Description()
 	state := m.store.Generator()
-	state.Machine = m.Machine
+	state.Node = m.Node
 	if path == procedure.PathChain {
 		state.Chain = &description
 	} else {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"vnfbench.io/operator/internal/machine"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/nodefacts"
 	"vnfbench.io/operator/internal/proc"
 )
 
@@ -54,8 +54,8 @@ type GuestTime struct {
 
 // Node is what does not change during a run.
 type Node struct {
-	Machine measure.Machine  `json:"machine"`
-	Domains []measure.Domain `json:"domains,omitempty"`
+	Facts   measure.NodeFacts `json:"facts"`
+	Domains []measure.Domain  `json:"domains,omitempty"`
 	// Problems say what is absent and why.
 	Problems []string `json:"problems,omitempty"`
 }
@@ -124,7 +124,7 @@ func (o *Observer) Snapshot() (Snapshot, error) {
 func (o *Observer) Node() Node {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	node := Node{Machine: machine.ReadNode(o.files)}
+	node := Node{Facts: nodefacts.ReadNode(o.files)}
 	// vhost threads may have started since the last look.
 	if err := o.lookAtAll(); err != nil {
 		node.Problems = append(node.Problems, err.Error())

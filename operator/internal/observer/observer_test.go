@@ -149,7 +149,7 @@ func TestDomain(t *testing.T) {
 	n := tunedGuest(t)
 	got := n.observer([]string{tuned}, time.Now).Node()
 	want := []measure.Domain{{
-		Name: tuned, Emulator: "qemu-kvm", Accelerator: "kvm", Machine: "pc-q35-rhel9.6.0", CPUModel: "host", VCPUs: 4,
+		Name: tuned, Emulator: "qemu-kvm", Accelerator: "kvm", MachineType: "pc-q35-rhel9.6.0", CPUModel: "host", VCPUs: 4,
 		MemoryBacking: "Hugepages", HugepageKibibytes: new(int64(2097152)),
 		NICs: []measure.DomainNIC{
 			{Model: "virtio-net-pci-non-transitional", MAC: "02:aa:bb:cc:dd:10", Backend: "tap", Vhost: true, Queues: 4},
@@ -172,7 +172,7 @@ func TestCommandLines(t *testing.T) {
 	for fixture, want := range map[string]measure.Domain{
 		// As KubeVirt 1.7 started it in the lab.
 		"libvirt9-tcg.txt": {
-			Emulator: "qemu-system-x86_64", Accelerator: "tcg", Machine: "pc-q35-7.2", CPUModel: "EPYC", VCPUs: 1, MemoryBacking: "Anonymous",
+			Emulator: "qemu-system-x86_64", Accelerator: "tcg", MachineType: "pc-q35-7.2", CPUModel: "EPYC", VCPUs: 1, MemoryBacking: "Anonymous",
 			NICs: []measure.DomainNIC{
 				{Model: "virtio-net-pci-non-transitional", MAC: "ee:17:94:ad:49:cb", Backend: "tap", Queues: 1},
 				{Model: "e1000", MAC: "2a:29:e2:c9:5a:05", Backend: "tap", Queues: 1},
@@ -180,7 +180,7 @@ func TestCommandLines(t *testing.T) {
 			},
 		},
 		"libvirt6-kvm.txt": {
-			Emulator: "qemu-kvm", Accelerator: "kvm", Machine: "pc-q35-rhel8.2.0", CPUModel: "Skylake-Server-IBRS", VCPUs: 2, MemoryBacking: "Hugepages",
+			Emulator: "qemu-kvm", Accelerator: "kvm", MachineType: "pc-q35-rhel8.2.0", CPUModel: "Skylake-Server-IBRS", VCPUs: 2, MemoryBacking: "Hugepages",
 			NICs: []measure.DomainNIC{
 				{Model: "virtio-net-pci", MAC: "02:00:00:62:b8:ad", Backend: "tap", Vhost: true, Queues: 1},
 				{Model: "e1000e", MAC: "02:00:00:62:b8:ae", Backend: "tap", Queues: 1},
@@ -269,7 +269,7 @@ func TestHandler(t *testing.T) {
 		t.Errorf("%d %+v", code, snapshot)
 	}
 	var node Node
-	if code := get(PathNode, &node); code != http.StatusOK || len(node.Domains) != 1 || node.Machine.OnlineCPUs != 2 || node.Machine.Fingerprint == nil {
+	if code := get(PathNode, &node); code != http.StatusOK || len(node.Domains) != 1 || node.Facts.OnlineCPUs != 2 || node.Facts.Fingerprint == nil {
 		t.Errorf("%d %+v", code, node)
 	}
 	var ready string
@@ -285,8 +285,8 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// TestThisMachine checks that any user can read this machine's own counters.
-func TestThisMachine(t *testing.T) {
+// TestThisNode checks that any user can read this node's own counters.
+func TestThisNode(t *testing.T) {
 	o, err := New("/", nil, time.Now)
 	if err != nil {
 		t.Fatal(err)

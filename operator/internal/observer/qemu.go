@@ -148,7 +148,7 @@ func parseDomain(arguments []string) measure.Domain {
 		case "netdev":
 			backends[o.values["id"]] = o.values
 		case "machine":
-			domain.Machine, memory = bounded(first(o.values, "type")), o.values["memory-backend"]
+			domain.MachineType, memory = bounded(first(o.values, "type")), o.values["memory-backend"]
 			if accelerator := o.values["accel"]; accelerator != "" {
 				domain.Accelerator = bounded(accelerator)
 			}

@@ -122,7 +122,7 @@ func TestUnprivileged(t *testing.T) {
 	if domain.CPUModel != "EPYC" || len(domain.NICs) != 3 || len(domain.Threads) == 0 || len(domain.Threads[0].CPUs) == 0 || len(domain.Threads[0].Scheduling) == 0 {
 		t.Errorf("%+v", domain)
 	}
-	if got.Node.Machine.Fingerprint == nil || got.Node.Machine.Fingerprint.Kernel == "" {
-		t.Errorf("%+v", got.Node.Machine)
+	if got.Node.Facts.Fingerprint == nil || got.Node.Facts.Fingerprint.Kernel == "" {
+		t.Errorf("%+v", got.Node.Facts)
 	}
 }

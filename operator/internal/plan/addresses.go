@@ -12,7 +12,7 @@ import (
 
 // All addresses are from the ranges reserved for benchmarks: 198.18.0.0/15 (RFC 2544 appendix
 // C.2.2) and 2001:2::/48 (RFC 5180 section 8, erratum 1752). The stub networks are on the other
-// side of the generator's two ports; the segments between the machines use the lower halves.
+// side of the generator's two ports; the segments between the functions use the lower halves.
 var (
 	stubWest = networks{netip.MustParsePrefix("198.18.128.0/17"), netip.MustParsePrefix("2001:2:0:8000::/64")}
 	stubEast = networks{netip.MustParsePrefix("198.19.128.0/17"), netip.MustParsePrefix("2001:2:0:9000::/64")}
@@ -51,7 +51,7 @@ func onSegment(segment int, host byte) networks {
 	return networks{netip.PrefixFrom(ipv4, 24), netip.PrefixFrom(ipv6, 64)}
 }
 
-// Places of machines in a MAC address: the generator, functions 1 to 8 by
+// Places in a MAC address: the generator, functions 1 to 8 by
 // their place in the chain, and the generator's ports for calibration.
 const (
 	placeGenerator   = 0
@@ -59,7 +59,7 @@ const (
 )
 
 // macAddress returns a locally administered unicast address. Five octets name the testbed, the
-// last one the machine's place and the port, so that no two ports of a testbed have the same
+// last one the place and the port, so that no two ports of a testbed have the same
 // address.
 func macAddress(testbed types.UID, place, host int) string {
 	sum := sha256.Sum256([]byte(testbed))

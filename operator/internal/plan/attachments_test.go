@@ -22,9 +22,9 @@ func TestAbsentAttachmentsAreWhatTheTestbedOffers(t *testing.T) {
 		return in
 	}
 	veth, virtio, sriov := v1alpha1.AttachmentVeth, v1alpha1.AttachmentVirtio, v1alpha1.AttachmentSRIOV
-	e1000 := plantest.MachineInput(2)
+	e1000 := plantest.VMInput(2)
 	e1000.Testbed.Spec.SystemUnderTest.Attachments = []v1alpha1.Attachment{v1alpha1.AttachmentE1000}
-	queues := absent(plantest.MachineInput(2))
+	queues := absent(plantest.VMInput(2))
 	queues.Testbed.Spec.SystemUnderTest.Attachments = []v1alpha1.Attachment{v1alpha1.AttachmentE1000e}
 	for i := range queues.Run.Spec.Experiment.Chain {
 		queues.Run.Spec.Experiment.Chain[i].West.Queues, queues.Run.Spec.Experiment.Chain[i].East.Queues = new(int32(1)), new(int32(1))
@@ -37,7 +37,7 @@ func TestAbsentAttachmentsAreWhatTheTestbedOffers(t *testing.T) {
 		want [][2]v1alpha1.Attachment
 	}{
 		"pods on bridges":     {plantest.Input(2), [][2]v1alpha1.Attachment{{veth, veth}, {veth, veth}}},
-		"machines on bridges": {absent(plantest.MachineInput(2)), [][2]v1alpha1.Attachment{{virtio, virtio}, {virtio, virtio}}},
+		"machines on bridges": {absent(plantest.VMInput(2)), [][2]v1alpha1.Attachment{{virtio, virtio}, {virtio, virtio}}},
 		"only e1000 offered":  {absent(e1000), [][2]v1alpha1.Attachment{{v1alpha1.AttachmentE1000, v1alpha1.AttachmentE1000}, {v1alpha1.AttachmentE1000, v1alpha1.AttachmentE1000}}},
 		"virtual functions":   {absent(plantest.SRIOV(2)), [][2]v1alpha1.Attachment{{sriov, veth}, {veth, sriov}}},
 	} {

@@ -17,8 +17,8 @@ func network(chain []v1alpha1.NetworkFunction, segment int) int {
 	return segment
 }
 
-// nextWest returns the port that a machine reaches to the west over a segment, and nextEast the
-// one to the east: that of the next machine that routes, or the generator's.
+// nextWest returns the port that a frame reaches to the west over a segment, and nextEast the
+// one to the east: that of the next function that routes, or the generator's.
 func nextWest(chain []v1alpha1.NetworkFunction, segments []Segment, segment int) End {
 	return segments[network(chain, segment)].West
 }

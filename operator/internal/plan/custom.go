@@ -11,7 +11,7 @@ import (
 	"vnfbench.io/operator/internal/placeholder"
 )
 
-// Custom is what is special about a user's own machine. It has only digests of user data and
+// Custom is what is special about a user's own VM. It has only digests of user data and
 // network data: they may hold secrets, which do not belong in a plan.
 type Custom struct {
 	// One of the three holds the disk.
@@ -39,11 +39,11 @@ type Custom struct {
 	Readiness v1alpha1.CustomReadiness `json:"readiness" digest:"-"`
 }
 
-// IsCustom reports whether the function is the user's own machine. Only what it forwards is known
+// IsCustom reports whether the function is the user's own VM. Only what it forwards is known
 // of it.
-func (f *Function) IsCustom() bool { return f.IsMachine() && f.Machine.Custom != nil }
+func (f *Function) IsCustom() bool { return f.IsVM() && f.VM.Custom != nil }
 
-// HasSeed reports whether the machine gets user data or network data.
+// HasSeed reports whether the VM gets user data or network data.
 func (c *Custom) HasSeed() bool {
 	return c.UserDataDigest != "" || c.UserDataSecret != "" || c.NetworkDataDigest != ""
 }
@@ -79,7 +79,7 @@ func textDigest(text string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Seed returns what a user's own machine reads, with its placeholders filled in: empty texts
+// Seed returns what a user's own VM reads, with its placeholders filled in: empty texts
 // where its spec has none. Its error is a *measure.Failure that names the field.
 func (f *Function) Seed(spec *v1alpha1.CustomFunction) (userData, networkData string, err error) {
 	values := placeholder.Of(f.Config)
@@ -112,12 +112,12 @@ func checkSeeds(in Input, functions []Function) error {
 	return nil
 }
 
-// bootSeconds returns the longest time that a user's own machine must run to count as started.
+// bootSeconds returns the longest time that a user's own VM must run to count as started.
 func bootSeconds(functions []Function) int {
 	longest := int32(0)
 	for i := range functions {
 		if functions[i].IsCustom() {
-			longest = max(longest, functions[i].Machine.Custom.Readiness.BootSeconds)
+			longest = max(longest, functions[i].VM.Custom.Readiness.BootSeconds)
 		}
 	}
 	return int(longest)

@@ -19,7 +19,7 @@ import (
 )
 
 func customInput(custom v1alpha1.CustomFunction) plan.Input {
-	in := plantest.MachineInput(2)
+	in := plantest.VMInput(2)
 	in.Run.Spec.Experiment.Chain[1] = plantest.Custom("own", custom)
 	return in
 }
@@ -31,10 +31,10 @@ func TestCustomDefaults(t *testing.T) {
 		ManagementNIC: v1alpha1.ManagementNICFirst, InterfaceOrder: v1alpha1.InterfaceOrderWestEast,
 		Readiness: v1alpha1.CustomReadiness{Kind: v1alpha1.ReadinessProbe},
 	}
-	if diff := cmp.Diff(want, f.Machine.Custom); diff != "" {
+	if diff := cmp.Diff(want, f.VM.Custom); diff != "" {
 		t.Error(diff)
 	}
-	if !f.IsCustom() || f.Machine.Custom.HasSeed() || f.Image != "example/vyos:1" || f.Machine.Boot != v1alpha1.BootDisk {
+	if !f.IsCustom() || f.VM.Custom.HasSeed() || f.Image != "example/vyos:1" || f.VM.Boot != v1alpha1.BootDisk {
 		t.Errorf("%+v", f)
 	}
 }
@@ -42,7 +42,7 @@ func TestCustomDefaults(t *testing.T) {
 // TestCustomReplacesTheRouter checks that addresses and next hops are those that a
 // reference router would have there.
 func TestCustomReplacesTheRouter(t *testing.T) {
-	router := mustMake(t, plantest.MachineInput(2))
+	router := mustMake(t, plantest.VMInput(2))
 	own := mustMake(t, customInput(v1alpha1.CustomFunction{ContainerDisk: "x"}))
 	want, got := router.Functions[1].Config, own.Functions[1].Config
 	want.Function, want.Name = "Custom", "own"
@@ -83,7 +83,7 @@ func TestPlanKeepsNoUserData(t *testing.T) {
 	if text := p.JSON(); bytes.Contains(text, []byte("swordfish")) {
 		t.Errorf("the plan holds user data:\n%s", text)
 	}
-	if custom := p.Functions[1].Machine.Custom; custom.UserDataDigest == "" || custom.NetworkDataDigest == "" {
+	if custom := p.Functions[1].VM.Custom; custom.UserDataDigest == "" || custom.NetworkDataDigest == "" {
 		t.Errorf("no digests in %+v", custom)
 	}
 }
@@ -134,7 +134,7 @@ func TestCustomDigest(t *testing.T) {
 	}
 }
 
-// TestBootSeconds checks that the measurer waits for as long as the machine may boot.
+// TestBootSeconds checks that the measurer waits for as long as the VM may boot.
 func TestBootSeconds(t *testing.T) {
 	in := customInput(v1alpha1.CustomFunction{ContainerDisk: "x", Readiness: &v1alpha1.CustomReadiness{BootSeconds: 90}})
 	if got := mustMake(t, in).Instructions.StartupSeconds; got != 390 {

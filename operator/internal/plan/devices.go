@@ -66,7 +66,7 @@ func checkLinks(in Input) error {
 		}
 		check := checkNIC
 		if outer.runtime == v1alpha1.RuntimeVirtualMachine {
-			check = checkMachineNIC
+			check = checkVMNIC
 		}
 		if err := check(in, outer.side, outer.function, outer.attachment, outer.port); err != nil {
 			return err
@@ -214,7 +214,7 @@ func joinFunction(in Input, segment *Segment, end *End, function v1alpha1.Networ
 	case v1alpha1.AttachmentHostDevice:
 		segment.Bridge = ""
 		if function.Runtime == v1alpha1.RuntimeVirtualMachine {
-			giveToMachine(end, outerDevice(in, side))
+			giveToVM(end, outerDevice(in, side))
 			return
 		}
 		end.PCIAddress = outerDevice(in, side).PCIAddress

@@ -17,13 +17,14 @@ import (
 // no figure can depend on it.
 var undigested = []string{
 	"endpoint.Config.GatewayMAC", "endpoint.Config.MAC",
-	"measure.Instructions.Digest", "measure.Instructions.Run", "measure.Stream.DestinationMAC", "measure.Stream.SourceMAC",
+	"measure.Instructions.Digest", "measure.Instructions.OrderSeed", "measure.Instructions.Run", "measure.Stream.DestinationMAC", "measure.Stream.SourceMAC",
 	"plan.Custom.ImagePullPolicy", "plan.Custom.ImagePullSecret", "plan.Custom.Readiness",
 	"plan.End.Function", "plan.End.MAC", "plan.Endpoint.Bridge", "plan.Endpoint.Tolerations",
-	"plan.Function.Name", "plan.Function.Tolerations", "plan.Generator.Tolerations", "plan.Machine.OnDifference", "plan.Neighbor.Tolerations",
+	"plan.Function.Name", "plan.Function.Tolerations", "plan.Generator.Tolerations", "plan.Neighbor.Tolerations",
 	"plan.Plan.APIServerPorts", "plan.Plan.DeadlineSeconds", "plan.Plan.Digest", "plan.Plan.ImagePullPolicy", "plan.Plan.ImagePullSecrets",
 	"plan.Plan.Observer", "plan.Plan.Protocol", "plan.Plan.Run", "plan.Plan.Testbed",
 	"plan.Segment.Bridge",
+	"plan.VM.OnDifference",
 	"vnf.Config.Name", "vnf.Neighbor.MAC", "vnf.Port.MAC",
 }
 

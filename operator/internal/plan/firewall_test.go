@@ -73,7 +73,7 @@ func TestFirewallMemoryAndDigest(t *testing.T) {
 	}
 }
 
-// TestBridgedFirewall checks that the machines on both sides are on one network, and that each
+// TestBridgedFirewall checks that the hosts on both sides are on one network, and that each
 // sends to the other's hardware address.
 func TestBridgedFirewall(t *testing.T) {
 	bridged := &v1alpha1.Firewall{Forwarding: v1alpha1.ForwardingBridged}

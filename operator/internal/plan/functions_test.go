@@ -16,7 +16,7 @@ import (
 )
 
 // TestRegistries checks that the API, package vnf and the operator know the same
-// functions; Custom is the user's own machine.
+// functions; Custom is the user's own VM.
 func TestRegistries(t *testing.T) {
 	source, err := os.ReadFile("../../api/v1alpha1/chain_types.go")
 	if err != nil {

@@ -161,7 +161,7 @@ func driverOf(in Input, segments []Segment) (measure.DriverSettings, error) {
 	return measure.NewDriverSettings(string(g.Name), settings)
 }
 
-// hugepagesNeeds returns what the traffic pod takes of hugepages, and what machines take of the
+// hugepagesNeeds returns what the traffic pod takes of hugepages, and what VMs take of the
 // same size on the same node; none where the traffic pod takes none.
 func hugepagesNeeds(testbed *v1alpha1.Testbed, pages *generator.Hugepages, functions []Function) []need {
 	if pages == nil {
@@ -179,8 +179,8 @@ func hugepagesNeeds(testbed *v1alpha1.Testbed, pages *generator.Hugepages, funct
 			pages.PageSize, generatorOf(testbed).Field()),
 	}
 	for _, f := range functions {
-		if f.IsMachine() && f.Machine.Hugepages == pages.PageSize {
-			n.functions += f.Machine.MemoryBytes
+		if f.IsVM() && f.VM.Hugepages == pages.PageSize {
+			n.functions += f.VM.MemoryBytes
 		}
 	}
 	return []need{n}

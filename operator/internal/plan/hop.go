@@ -31,7 +31,7 @@ func (p *Plan) Hop() (measure.Hop, string) {
 		if first.segment.Bridge == "" {
 			return measure.HopSeparate, fmt.Sprintf("traffic port %s joins a network that is not the operator's, so the way to function %q is not known", first.port, f.Name)
 		}
-		if f.IsMachine() {
+		if f.IsVM() {
 			tap = f.Name
 		}
 		names = append(names, fmt.Sprintf("%q", f.Name))

@@ -14,10 +14,10 @@ import (
 	xdp "vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
-// machineAt puts one function of three routers into a virtual machine.
-func machineAt(index int, directions v1alpha1.Directions) func() plan.Input {
+// vmAt puts one function of three routers into a virtual machine.
+func vmAt(index int, directions v1alpha1.Directions) func() plan.Input {
 	return func() plan.Input {
-		in := plantest.MachineInput(3)
+		in := plantest.VMInput(3)
 		in.Testbed.Spec.SystemUnderTest.Attachments = []v1alpha1.Attachment{v1alpha1.AttachmentVeth, v1alpha1.AttachmentVirtio}
 		for i := range in.Run.Spec.Experiment.Chain {
 			if i != index {
@@ -48,17 +48,17 @@ func TestHop(t *testing.T) {
 	}{
 		{"pods on bridges", func() plan.Input { return plantest.Input(4) }, measure.HopInline, `bridge of node "node-a" to a pod with function "router-1" or "router-4"`},
 		{"one pod", func() plan.Input { return plantest.Input(1) }, measure.HopInline, `to a pod with function "router-1", whose kernel`},
-		{"machines", plantest.Machines, measure.HopTap, "is a virtual machine with a tap"},
-		{"machine first, both directions", machineAt(0, v1alpha1.DirectionsBoth), measure.HopTap, `"router-1" is a virtual machine`},
-		{"machine last, both directions", machineAt(2, v1alpha1.DirectionsBoth), measure.HopTap, `"router-3" is a virtual machine`},
-		{"machine last, forward alone", machineAt(2, v1alpha1.DirectionsForward), measure.HopInline, `function "router-1"`},
-		{"machine first, reverse alone", machineAt(0, v1alpha1.DirectionsReverse), measure.HopInline, `function "router-3"`},
-		{"machine in the middle", machineAt(1, v1alpha1.DirectionsBoth), measure.HopInline, `function "router-1" or "router-3"`},
+		{"machines", plantest.VMs, measure.HopTap, "is a virtual machine with a tap"},
+		{"machine first, both directions", vmAt(0, v1alpha1.DirectionsBoth), measure.HopTap, `"router-1" is a virtual machine`},
+		{"machine last, both directions", vmAt(2, v1alpha1.DirectionsBoth), measure.HopTap, `"router-3" is a virtual machine`},
+		{"machine last, forward alone", vmAt(2, v1alpha1.DirectionsForward), measure.HopInline, `function "router-1"`},
+		{"machine first, reverse alone", vmAt(0, v1alpha1.DirectionsReverse), measure.HopInline, `function "router-3"`},
+		{"machine in the middle", vmAt(1, v1alpha1.DirectionsBoth), measure.HopInline, `function "router-1" or "router-3"`},
 		{"virtual functions on two nodes", func() plan.Input { return plantest.SRIOV(2) }, measure.HopSeparate, `on node "generator" and the chain runs on node "device"`},
 		{"virtual functions on one node", oneNode, measure.HopSeparate, `port west of function "router-1" is a network card`},
-		{"virtual functions of machines", func() plan.Input { return plantest.MachineSRIOV(2) }, measure.HopSeparate, "runs on node"},
+		{"virtual functions of machines", func() plan.Input { return plantest.VMSRIOV(2) }, measure.HopSeparate, "runs on node"},
 		{"whole cards", plantest.HostDevices, measure.HopSeparate, ""},
-		{"passed through to machines", plantest.MachineHostDevices, measure.HopSeparate, ""},
+		{"passed through to machines", plantest.VMHostDevices, measure.HopSeparate, ""},
 		{"existing networks", plantest.ExistingNetworks, measure.HopSeparate, ""},
 		{"TRex over bridges", plantest.TRexAFPacket, measure.HopSeparate, "driver TRex has no ring"},
 	} {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"hash/fnv"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -15,10 +17,11 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	instructions := measure.Instructions{
 		Run:               in.Run.Namespace + "/" + in.Run.Name,
 		LinkBitsPerSecond: uint64(testbed.Ports.LinkBitsPerSecond),
-		// Each port's next machine is at the other end of its segment, or on the other side of
+		// Each port's next hop is at the other end of its segment, or on the other side of
 		// the functions that bridge.
 		Chain: pathOf(spec.Traffic, first.West, nextEast(spec.Chain, p.Segments, 0).MAC,
 			last.East, nextWest(spec.Chain, p.Segments, len(spec.Chain)).MAC),
+		OrderSeed:      orderSeed(in),
 		StartupSeconds: int(spec.StartupSeconds) + bootSeconds(p.Functions),
 		Measurements:   measurementsOf(in),
 		TCPPath:        tcpPathOf(in),
@@ -38,18 +41,41 @@ func instruct(in Input, p *Plan) measure.Instructions {
 }
 
 // measurementsOf returns the run's measurements, which Make has filled, without what would make
-// two digests of equal measurements differ: the profile's name, and the default of noisyNeighbors.
+// two digests of equal measurements differ: the profile's name, and the defaults of noisyNeighbors
+// and order.
 func measurementsOf(in Input) v1alpha1.Measurements {
 	out := in.Run.Spec.Experiment.Measurements
 	out.Profile = ""
 	if out.NoisyNeighbors == v1alpha1.NeighborsWith {
 		out.NoisyNeighbors = ""
 	}
+	if out.Order == v1alpha1.OrderDeclared {
+		out.Order = ""
+	}
 	return out
 }
 
+// maxSeed keeps seeds exact in every reader of JSON.
+const maxSeed = 1<<53 - 1
+
+// orderSeed returns the run's own seed, or one that follows from its UID; 0 where the order is not
+// random.
+func orderSeed(in Input) int64 {
+	m := in.Run.Spec.Experiment.Measurements
+	switch {
+	case m.Order != v1alpha1.OrderRandom:
+		return 0
+	case m.Seed != nil:
+		return *m.Seed
+	}
+	hash := fnv.New64a()
+	// A hash never fails to write.
+	_, _ = hash.Write([]byte(in.Run.UID))
+	return int64(hash.Sum64()%maxSeed) + 1
+}
+
 // pathOf sends frames from the first host of one stub network to the first of the other, and on
-// Ethernet to the machine next to the sending port.
+// Ethernet to the next hop of the sending port.
 func pathOf(traffic v1alpha1.Traffic, west End, nextWest string, east End, nextEast string) measure.Path {
 	path := measure.Path{Ports: [2]measure.Port{{Interface: west.Interface, VLAN: west.Tag}, {Interface: east.Interface, VLAN: east.Tag}}}
 	hostWest, hostEast := stubWest.host(traffic.IPFamily), stubEast.host(traffic.IPFamily)

@@ -8,8 +8,8 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// layOut joins the machines: the generator's western port, the functions, the
-// generator's eastern port.
+// layOut joins the ports: the western one of the generator, those of the functions, the eastern one
+// of the generator.
 func layOut(in Input) (segments []Segment, calibration *Segment) {
 	last := len(in.Run.Spec.Experiment.Chain)
 	for i := range last + 1 {
@@ -37,8 +37,8 @@ func layOut(in Input) (segments []Segment, calibration *Segment) {
 	return segments, calibration
 }
 
-// eastOf returns the port of machine i that looks east. Machine 0 is the generator, whose port is
-// its western one because it is west of the chain.
+// eastOf returns the eastern port of place i. Place 0 is the generator, whose port is its western
+// one because it is west of the chain.
 func eastOf(in Input, i int) End {
 	if i == 0 {
 		return generatorEnd(in, InterfaceWest, placeGenerator, hostWest)
@@ -52,7 +52,7 @@ func eastOf(in Input, i int) End {
 	}
 }
 
-// westOf returns the port of machine i that looks west; after the last function it is the
+// westOf returns the western port of place i; after the last function it is the
 // generator's.
 func westOf(in Input, i int) End {
 	if i > len(in.Run.Spec.Experiment.Chain) {
@@ -141,7 +141,7 @@ func configure(in Input, index int, segments []Segment) vnf.Config {
 // forward gives the function at an index its addresses and routes. Its western port is the
 // eastern end of the segment before it, its eastern port the western end of the segment after it.
 // Both families are always there: a run's family changes the frames, not the device. A bridging
-// function has neither: the machines on both sides are on one network.
+// function has neither: the hosts on both sides are on one network.
 func forward(chain []v1alpha1.NetworkFunction, index int, segments []Segment, config *vnf.Config) {
 	before, after := segments[index], segments[index+1]
 	if isBridging(chain[index]) {

@@ -53,14 +53,14 @@ type Neighbor struct {
 	ScratchBytes int64 `json:"scratchBytes"`
 	// Network joins a Network neighbor's two ports; nil for any other.
 	Network *Segment `json:"network,omitempty"`
-	// Machine is nil for a pod.
-	Machine *Machine `json:"machine,omitempty"`
-	// Attachment of a machine's ports; empty for a pod's.
+	// VM is nil for a pod.
+	VM *VM `json:"vm,omitempty"`
+	// Attachment of a VM's ports; empty for a pod's.
 	Attachment v1alpha1.Attachment `json:"attachment,omitempty"`
 }
 
-// IsMachine reports whether the neighbor is a virtual machine.
-func (n *Neighbor) IsMachine() bool { return n.Machine != nil }
+// IsVM reports whether the neighbor is a virtual machine.
+func (n *Neighbor) IsVM() bool { return n.VM != nil }
 
 // neighborsOf returns the run's neighbors, in its order.
 func neighborsOf(in Input) []Neighbor {
@@ -118,7 +118,7 @@ func neighborOf(in Input, index int) Neighbor {
 		neighbor.Network = neighborNetwork(in, index, load.FrameBytes)
 	}
 	if spec.Runtime == v1alpha1.RuntimeVirtualMachine {
-		neighborInMachine(&neighbor, spec, int32(threads), in.Defaults)
+		neighborInVM(&neighbor, spec, int32(threads), in.Defaults)
 		return neighbor
 	}
 	if spec.CPU != nil {
@@ -129,15 +129,15 @@ func neighborOf(in Input, index int) Neighbor {
 	return neighbor
 }
 
-// neighborInMachine makes a neighbor a virtual machine, with a vCPU for each of its threads. It
+// neighborInVM makes a neighbor a virtual machine, with a vCPU for each of its threads. It
 // shares the node's cores, as a tenant's does.
-func neighborInMachine(n *Neighbor, spec v1alpha1.NoisyNeighbor, threads int32, defaults Defaults) {
+func neighborInVM(n *Neighbor, spec v1alpha1.NoisyNeighbor, threads int32, defaults Defaults) {
 	memory := n.Resources.MemoryBytes - agentMemoryBytes + guestMemoryBytes
 	if spec.Kind == v1alpha1.NeighborMemory {
 		memory += n.Load.Bytes / guestShare
 	}
 	n.Image = defaults.NeighborGuestImage
-	n.Machine = &Machine{
+	n.VM = &VM{
 		VCPUs:        threads,
 		MemoryBytes:  wholePages(memory, ""),
 		Queues:       1,
@@ -147,9 +147,9 @@ func neighborInMachine(n *Neighbor, spec v1alpha1.NoisyNeighbor, threads int32, 
 		Boot:         v1alpha1.BootKernel,
 	}
 	if spec.CPU != nil {
-		n.Machine.WeightMilliCPU = spec.CPU.MilliValue()
+		n.VM.WeightMilliCPU = spec.CPU.MilliValue()
 	}
-	n.Resources = n.Machine.requests()
+	n.Resources = n.VM.requests()
 	if spec.Kind != v1alpha1.NeighborDisk {
 		n.ScratchBytes = 0
 	}

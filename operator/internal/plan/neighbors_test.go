@@ -64,8 +64,8 @@ func TestNeighbors(t *testing.T) {
 	}
 }
 
-// neighborMachines returns those of neighborInput, as virtual machines.
-func neighborMachines() plan.Input {
+// neighborVMs returns those of neighborInput, as virtual machines.
+func neighborVMs() plan.Input {
 	in := neighborInput()
 	in.KubeVirt = true
 	in.Nodes[0].Labels["kubevirt.io/schedulable"] = "true"
@@ -76,10 +76,10 @@ func neighborMachines() plan.Input {
 	return in
 }
 
-// TestNeighborMachines checks that a neighbor in a virtual machine has a vCPU for each of its threads, what its guest needs in
+// TestNeighborVMs checks that a neighbor in a virtual machine has a vCPU for each of its threads, what its guest needs in
 // addition to its load, and the same load.
-func TestNeighborMachines(t *testing.T) {
-	p, pods := mustMake(t, neighborMachines()), mustMake(t, neighborInput())
+func TestNeighborVMs(t *testing.T) {
+	p, pods := mustMake(t, neighborVMs()), mustMake(t, neighborInput())
 	if diff := cmp.Diff(pods.Instructions.Neighbors, p.Instructions.Neighbors); diff != "" {
 		t.Error(diff)
 	}
@@ -97,11 +97,11 @@ func TestNeighborMachines(t *testing.T) {
 		if n.Load.Kind != "Memory" {
 			least = 0
 		}
-		if !n.IsMachine() || n.Machine.VCPUs != want.vcpus || n.Machine.RequestMilliCPU() != want.milliCPU || n.Attachment != want.attachment || n.ScratchBytes > 0 != want.scratch {
-			t.Errorf("%+v with %+v", n, n.Machine)
+		if !n.IsVM() || n.VM.VCPUs != want.vcpus || n.VM.RequestMilliCPU() != want.milliCPU || n.Attachment != want.attachment || n.ScratchBytes > 0 != want.scratch {
+			t.Errorf("%+v with %+v", n, n.VM)
 		}
 		// 192 MiB boot; more than half a gibibyte in addition to the load would be waste.
-		if rest := n.Machine.MemoryBytes - least; rest < 192<<20 || rest > 512<<20 || n.Resources.MemoryBytes <= n.Machine.MemoryBytes {
+		if rest := n.VM.MemoryBytes - least; rest < 192<<20 || rest > 512<<20 || n.Resources.MemoryBytes <= n.VM.MemoryBytes {
 			t.Errorf("%s has %d bytes without its load and requests %+v", n.Load.Name, rest, n.Resources)
 		}
 		if n.Image != "registry.example/neighbor-guest:v1" || n.Resources.RequestMilliCPU <= want.milliCPU {
@@ -110,13 +110,13 @@ func TestNeighborMachines(t *testing.T) {
 	}
 }
 
-func TestNeighborMachinesNeedKubeVirt(t *testing.T) {
-	in := neighborMachines()
+func TestNeighborVMsNeedKubeVirt(t *testing.T) {
+	in := neighborVMs()
 	in.KubeVirt = false
 	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonKubeVirtNotInstalled || !strings.Contains(err.Error(), `neighbor "cpu" is a virtual machine`) || !strings.Contains(err.Error(), "spec.experiment.noisyNeighbors") {
 		t.Errorf("got %v", err)
 	}
-	in = neighborMachines()
+	in = neighborVMs()
 	delete(in.Nodes[0].Labels, "kubevirt.io/schedulable")
 	if _, err := plan.Make(in); measure.ReasonOf(err) != v1alpha1.ReasonNoMatchingNode || !strings.Contains(err.Error(), "kubevirt.io/schedulable") {
 		t.Errorf("got %v", err)
@@ -157,17 +157,17 @@ func TestNeighborsAreInTheDigest(t *testing.T) {
 	compared, image := neighborInput(), neighborInput()
 	compared.Run.Spec.Experiment.Measurements.NoisyNeighbors = v1alpha1.NeighborsWithAndWithout
 	image.Defaults.NeighborImage = "registry.example/neighbor:v2"
-	guest, card := neighborMachines(), neighborMachines()
+	guest, card := neighborVMs(), neighborVMs()
 	guest.Defaults.NeighborGuestImage = "registry.example/neighbor-guest:v2"
 	card.Run.Spec.Experiment.NoisyNeighbors[3].Attachment = v1alpha1.AttachmentE1000
-	machines := mustMake(t, neighborMachines()).Digest
-	if mustMake(t, guest).Digest == machines || mustMake(t, card).Digest == machines {
+	vms := mustMake(t, neighborVMs()).Digest
+	if mustMake(t, guest).Digest == vms || mustMake(t, card).Digest == vms {
 		t.Error("the digest does not depend on a machine's image or card")
 	}
 	if mustMake(t, again).Digest != noisy.Digest {
 		t.Error("the digest depends on the run's name")
 	}
-	for name, other := range map[string]*plan.Plan{"none": bare, "compared": mustMake(t, compared), "image": mustMake(t, image), "machines": mustMake(t, neighborMachines())} {
+	for name, other := range map[string]*plan.Plan{"none": bare, "compared": mustMake(t, compared), "image": mustMake(t, image), "machines": mustMake(t, neighborVMs())} {
 		if other.Digest == noisy.Digest {
 			t.Errorf("%s: the digests are equal", name)
 		}

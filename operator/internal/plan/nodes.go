@@ -42,7 +42,7 @@ func memoryBytes(node *corev1.Node) int64 { return node.Status.Allocatable.Memor
 func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) {
 	found, err := matchingNodes(in)
 	if err == nil {
-		found, err = found.forMachines(p.machines())
+		found, err = found.forVMs(p.vms())
 	}
 	if err != nil {
 		return nil, nil, err
@@ -93,7 +93,7 @@ func endsToo(p *Plan) string {
 func podNeed(field, unit, reason string, generator int64, allocatable func(*corev1.Node) int64, functions []Function) need {
 	return need{
 		resource: field, unit: unit, generator: generator, allocatable: allocatable, reason: reason,
-		remedy: fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s%s in the run's spec.experiment.chain, or let the testbed's node selectors match a larger node", field, field, ofMachines(functions, field)),
+		remedy: fmt.Sprintf("lower the testbed's spec.generator.%s or the functions' %s%s in the run's spec.experiment.chain, or let the testbed's node selectors match a larger node", field, field, ofVMs(functions, field)),
 	}
 }
 

@@ -11,14 +11,14 @@ import (
 // everything is there that only the testbed or the nodes decide.
 func Outline(run *v1alpha1.BenchmarkRun) *Plan {
 	p := &Plan{Run: Reference{Namespace: run.Namespace, Name: run.Name, UID: run.UID}, Observer: &Observer{}}
-	machine := func(runtime v1alpha1.Runtime) *Machine {
+	vm := func(runtime v1alpha1.Runtime) *VM {
 		if runtime == v1alpha1.RuntimeVirtualMachine {
-			return &Machine{}
+			return &VM{}
 		}
 		return nil
 	}
 	for _, f := range run.Spec.Experiment.Chain {
-		p.Functions = append(p.Functions, Function{Name: f.Name, Runtime: f.Runtime, Machine: machine(f.Runtime)})
+		p.Functions = append(p.Functions, Function{Name: f.Name, Runtime: f.Runtime, VM: vm(f.Runtime)})
 	}
 	if run.Spec.Experiment.Measurements.TCP != nil {
 		for _, end := range []string{measure.EndWest, measure.EndEast} {
@@ -26,7 +26,7 @@ func Outline(run *v1alpha1.BenchmarkRun) *Plan {
 		}
 	}
 	for _, n := range run.Spec.Experiment.NoisyNeighbors {
-		p.Neighbors = append(p.Neighbors, Neighbor{Load: measure.NeighborLoad{Name: n.Name}, Machine: machine(n.Runtime)})
+		p.Neighbors = append(p.Neighbors, Neighbor{Load: measure.NeighborLoad{Name: n.Name}, VM: vm(n.Runtime)})
 	}
 	return p
 }

@@ -7,7 +7,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// vfioBytes is what KubeVirt adds to the memory of a machine with devices of the node, for the
+// vfioBytes is what KubeVirt adds to the memory of a VM with devices of the node, for the
 // address space of their registers.
 const vfioBytes = 1 << 30
 
@@ -15,9 +15,9 @@ const vfioBytes = 1 << 30
 // node: no network of the cluster is part of it.
 func (e End) PassedThrough() bool { return e.Network == "" }
 
-// giveToMachine makes an end a whole NIC of a virtual machine. Its MAC address cannot be set, so
+// giveToVM makes an end a whole NIC of a virtual machine. Its MAC address cannot be set, so
 // the plan takes the one that it has.
-func giveToMachine(end *End, device v1alpha1.DeviceHostDevice) {
+func giveToVM(end *End, device v1alpha1.DeviceHostDevice) {
 	end.Network, end.ResourceName = "", device.ResourceName
 	end.MAC = strings.ToLower(device.MACAddress)
 }
@@ -27,8 +27,8 @@ func (f *Function) hasDevices() bool {
 	return wayOf(f.WestAttachment) == wayWire || wayOf(f.EastAttachment) == wayWire
 }
 
-// checkMachineNIC checks the NIC of the outer port of a function in a virtual machine.
-func checkMachineNIC(in Input, side, function string, attachment v1alpha1.Attachment, port v1alpha1.TestbedPort) error {
+// checkVMNIC checks the NIC of the outer port of a function in a virtual machine.
+func checkVMNIC(in Input, side, function string, attachment v1alpha1.Attachment, port v1alpha1.TestbedPort) error {
 	existing := port.Attachment == v1alpha1.PortNetworkAttachmentDefinition
 	switch {
 	case attachment == v1alpha1.AttachmentSRIOV && existing:
@@ -68,7 +68,7 @@ func checkPools(p *Plan) error {
 		pods[name] = "the traffic pod"
 	}
 	for i := range p.Functions {
-		if f := &p.Functions[i]; !f.IsMachine() {
+		if f := &p.Functions[i]; !f.IsVM() {
 			for name := range p.DevicesOf(f.Name) {
 				pods[name] = fmt.Sprintf("function %q in a pod", f.Name)
 			}
@@ -76,7 +76,7 @@ func checkPools(p *Plan) error {
 	}
 	for i := range p.Functions {
 		f := &p.Functions[i]
-		if !f.IsMachine() {
+		if !f.IsVM() {
 			continue
 		}
 		for _, end := range p.PortsOf(f.Name) {

@@ -10,24 +10,24 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// TestMachinesVirtualFunctions checks that a machine takes what a pod in its place takes, and
+// TestVMsVirtualFunctions checks that a VM takes what a pod in its place takes, and
 // more memory.
-func TestMachinesVirtualFunctions(t *testing.T) {
-	pods, machines := mustMake(t, plantest.SRIOV(2)), mustMake(t, plantest.MachineSRIOV(2))
-	if diff := cmp.Diff(pods.Segments, machines.Segments); diff != "" {
+func TestVMsVirtualFunctions(t *testing.T) {
+	pods, vms := mustMake(t, plantest.SRIOV(2)), mustMake(t, plantest.VMSRIOV(2))
+	if diff := cmp.Diff(pods.Segments, vms.Segments); diff != "" {
 		t.Errorf("the segments differ:\n%s", diff)
 	}
-	if diff := cmp.Diff(pods.DevicesOf("router-1"), machines.DevicesOf("router-1")); diff != "" {
+	if diff := cmp.Diff(pods.DevicesOf("router-1"), vms.DevicesOf("router-1")); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := machines.Functions[0].Resources.MemoryBytes-mustMake(t, plantest.MachineInput(1)).Functions[0].Resources.MemoryBytes, int64(1<<30); got != want {
+	if got, want := vms.Functions[0].Resources.MemoryBytes-mustMake(t, plantest.VMInput(1)).Functions[0].Resources.MemoryBytes, int64(1<<30); got != want {
 		t.Errorf("%d bytes more than without devices, want %d", got, want)
 	}
 }
 
-// TestMachinesWholeNICs checks that frames go to the MAC addresses that the NICs have.
-func TestMachinesWholeNICs(t *testing.T) {
-	p := mustMake(t, plantest.MachineHostDevices())
+// TestVMsWholeNICs checks that frames go to the MAC addresses that the NICs have.
+func TestVMsWholeNICs(t *testing.T) {
+	p := mustMake(t, plantest.VMHostDevices())
 	ports := p.PortsOf("router-1")
 	for i, want := range []plan.End{
 		{Function: "router-1", Interface: "west", MAC: "3c:fd:fe:00:00:01", MTUBytes: 1500, ResourceName: "vnfbench.io/dut-nic"},
@@ -48,14 +48,14 @@ func TestMachinesWholeNICs(t *testing.T) {
 	}
 }
 
-// TestExistingNetworkOfVirtualFunctions checks that a machine joins the user's own network, if
+// TestExistingNetworkOfVirtualFunctions checks that a VM joins the user's own network, if
 // the network gives out a resource.
 func TestExistingNetworkOfVirtualFunctions(t *testing.T) {
 	input := func(resources map[string]string) plan.Input {
 		in := plantest.Input(1)
 		withExistingNetworks(&in)
 		plantest.Attach(&in, v1alpha1.AttachmentSRIOV)
-		plantest.InMachines(&in)
+		plantest.InVMs(&in)
 		in.NetworkResources = resources
 		for _, resource := range resources {
 			plantest.Offer(&in.Nodes[0], resource, 1)
@@ -80,11 +80,11 @@ func TestExistingNetworkOfVirtualFunctions(t *testing.T) {
 		port.NetworkAttachmentDefinition.DeviceRef, in.Networks[networks[i]] = &v1alpha1.NetworkReference{Name: networks[i]}, true
 	}
 	if got := mustMake(t, in).DevicesOf("router-1"); got["a/west"] != 1 || got["a/east"] != 1 {
-		t.Errorf("the machine takes %v", got)
+		t.Errorf("the VM takes %v", got)
 	}
 }
 
-func TestImpossibleMachineDevices(t *testing.T) {
+func TestImpossibleVMDevices(t *testing.T) {
 	tests := map[string]struct {
 		in      plan.Input
 		change  func(*plan.Input)
@@ -93,7 +93,7 @@ func TestImpossibleMachineDevices(t *testing.T) {
 		remedy  string
 	}{
 		"the generator's pool": {
-			in: plantest.MachineSRIOV(1),
+			in: plantest.VMSRIOV(1),
 			change: func(in *plan.Input) {
 				in.Testbed.Spec.SystemUnderTest.SRIOV.WestResourceName = ""
 				plantest.Offer(&in.Nodes[1], "openshift.io/gen_west", 2)
@@ -102,7 +102,7 @@ func TestImpossibleMachineDevices(t *testing.T) {
 			remedy: "spec.systemUnderTest.sriov",
 		},
 		"a pod's pool": {
-			in: plantest.MachineSRIOV(2),
+			in: plantest.VMSRIOV(2),
 			change: func(in *plan.Input) {
 				in.Run.Spec.Experiment.Chain[0].Runtime = v1alpha1.RuntimePod
 			},
@@ -110,29 +110,29 @@ func TestImpossibleMachineDevices(t *testing.T) {
 			remedy: "deviceType vfio-pci",
 		},
 		"too few virtual functions": {
-			in:     plantest.MachineSRIOV(2),
+			in:     plantest.VMSRIOV(2),
 			change: func(in *plan.Input) { plantest.Offer(&in.Nodes[0], "openshift.io/dut_inner", 1) },
 			reason: v1alpha1.ReasonResourceMissing, message: []string{"dut_inner", "2 in total"}, remedy: "numVfs of a SriovNetworkNodePolicy",
 		},
 		"a NIC by its address alone": {
-			in: plantest.MachineHostDevices(),
+			in: plantest.VMHostDevices(),
 			change: func(in *plan.Input) {
 				in.Testbed.Spec.SystemUnderTest.HostDevices.East = &v1alpha1.DeviceHostDevice{PCIAddress: "0000:05:00.1"}
 			},
 			reason: v1alpha1.ReasonResourceMissing, message: []string{`port east of function "router-1"`, "for a virtual machine"}, remedy: "spec.systemUnderTest.hostDevices.east",
 		},
 		"a pod's NIC by its resource alone": {
-			in:     plantest.MachineHostDevices(),
+			in:     plantest.VMHostDevices(),
 			change: func(in *plan.Input) { in.Run.Spec.Experiment.Chain[0].Runtime = v1alpha1.RuntimePod },
 			reason: v1alpha1.ReasonResourceMissing, message: []string{`port west of function "router-1"`, "does not say which"}, remedy: "hostDevices.west.pciAddress",
 		},
 		"not permitted": {
-			in:     plantest.MachineHostDevices(),
+			in:     plantest.VMHostDevices(),
 			change: func(in *plan.Input) { plantest.Offer(&in.Nodes[0], "vnfbench.io/dut-nic", 0) },
 			reason: v1alpha1.ReasonResourceMissing, message: []string{"vnfbench.io/dut-nic", "has 0 allocatable"}, remedy: "permittedHostDevices",
 		},
 		"a NIC on a network": {
-			in: plantest.MachineHostDevices(),
+			in: plantest.VMHostDevices(),
 			change: func(in *plan.Input) {
 				in.Networks["net"] = true
 				in.Testbed.Spec.Ports.West = plantest.ExistingNetwork("net", "")
@@ -140,7 +140,7 @@ func TestImpossibleMachineDevices(t *testing.T) {
 			reason: v1alpha1.ReasonIncompatibleAttachments, message: []string{"joins no network"}, remedy: "use attachment SRIOV",
 		},
 		"a bridge": {
-			in: plantest.MachineSRIOV(1),
+			in: plantest.VMSRIOV(1),
 			change: func(in *plan.Input) {
 				in.Testbed.Spec.Ports.West = v1alpha1.TestbedPort{Attachment: v1alpha1.PortBridge}
 			},

@@ -140,7 +140,7 @@ type Reference struct {
 	UID       types.UID `json:"uid"`
 }
 
-// Platform is the machines under a run.
+// Platform describes the nodes of a run.
 type Platform struct {
 	Generator Node `json:"generator"`
 	Device    Node `json:"device"`
@@ -182,13 +182,14 @@ type Function struct {
 	Image          string              `json:"image"`
 	Resources      Resources           `json:"resources"`
 	Tolerations    []corev1.Toleration `json:"tolerations,omitempty" digest:"-"`
-	// Machine is the virtual machine that the function runs in; nil for a pod.
-	Machine *Machine `json:"machine,omitempty"`
+	// VM is the virtual machine that the function runs in; nil for a pod.
+	VM *VM `json:"vm,omitempty"`
 	// Config is what the function itself reads.
 	Config vnf.Config `json:"config"`
 }
 
-// Segment joins the eastern port of one machine to the western port of the next.
+// Segment joins the eastern port of one function to the western port of the next. The first and the
+// last join a port of the generator.
 type Segment struct {
 	// Bridge on the node; empty where both ends join networks that exist already.
 	Bridge string `json:"bridge,omitempty" digest:"-"`
@@ -230,7 +231,7 @@ func (p *Plan) Names() Names { return namesOf(p.Run.Name, p.Run.UID) }
 func (p *Plan) PortsOf(function string) []End {
 	var east, west []End
 	for _, segment := range p.Segments {
-		// A machine's western port is the eastern end of a segment, but the
+		// A function's western port is the eastern end of a segment, but the
 		// generator's western port is the western end of the first.
 		for _, end := range []End{segment.West, segment.East} {
 			if end.Function != function {

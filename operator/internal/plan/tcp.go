@@ -48,7 +48,7 @@ type Endpoint struct {
 	Image       string              `json:"image"`
 	Resources   Resources           `json:"resources"`
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty" digest:"-"`
-	// Config is what the machine itself reads.
+	// Config is what the endpoint itself reads.
 	Config endpoint.Config `json:"config"`
 }
 
@@ -99,7 +99,7 @@ func checkTCP(in Input) error {
 	first, last := outermostRouting(in.Run.Spec.Experiment.Chain)
 	for _, i := range []int{first, last} {
 		if f := in.Run.Spec.Experiment.Chain[i]; f.Function == v1alpha1.FunctionCustom {
-			// Its placeholders name one next machine for each port, and the ends are a second.
+			// Its placeholders name one next hop for each port, and the ends are a second.
 			return fail(v1alpha1.ReasonIncompatibleAttachments,
 				"put a function Router at both ends of the run's spec.experiment.chain, or leave measurements.tcp out",
 				"the ends of measurements.tcp need routes in the outermost functions, and function %q is Custom, which cannot be given them", f.Name)

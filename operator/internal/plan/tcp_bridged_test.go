@@ -17,7 +17,7 @@ func measureTCP(in *plan.Input) {
 	in.Run.Spec.Experiment.Measurements.TCP = &v1alpha1.TCP{Streams: []int32{1}, Directions: v1alpha1.DirectionsForward, DurationSeconds: 10}
 }
 
-// TestTCPThroughABridge checks that the ends' next machine is the one that routes, on the other
+// TestTCPThroughABridge checks that the next hop of the ends is the function that routes, on the other
 // side of the bridging firewalls.
 func TestTCPThroughABridge(t *testing.T) {
 	in := plantest.Input(3)

@@ -188,14 +188,14 @@ func TestIPv6TCP(t *testing.T) {
 	}
 }
 
-// TestTCPWithCustom checks that a user's own machine, which cannot get the ends' routes, is at
+// TestTCPWithCustom checks that a user's own VM, which cannot get the ends' routes, is at
 // no end.
 func TestTCPWithCustom(t *testing.T) {
 	tcp := withTCP(1).Run.Spec.Experiment.Measurements.TCP
 	in := customInput(v1alpha1.CustomFunction{ContainerDisk: "x"})
 	in.Run.Spec.Experiment.Measurements.TCP = tcp
 	expectFailure(t, failureOf(t, in), v1alpha1.ReasonIncompatibleAttachments, []string{`function "own" is Custom`}, "put a function Router at both ends")
-	in.Run.Spec.Experiment.Chain = append(in.Run.Spec.Experiment.Chain, plantest.Machine("last"))
+	in.Run.Spec.Experiment.Chain = append(in.Run.Spec.Experiment.Chain, plantest.VM("last"))
 	p := mustMake(t, in)
 	if want, got := "198.19.128.0/17", placeholder.Of(p.Functions[1].Config)["East.NetworkIPv4"]; got != want {
 		t.Errorf("the network beyond east is %s, want %s", got, want)

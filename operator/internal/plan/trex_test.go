@@ -241,11 +241,11 @@ func TestMissingHugepages(t *testing.T) {
 	}
 }
 
-// TestHugepagesAreShared checks that machines with pages of the same size share the node's with the generator.
+// TestHugepagesAreShared checks that VMs with pages of the same size share the node's with the generator.
 func TestHugepagesAreShared(t *testing.T) {
 	shared := func(allocatable string) plan.Input {
 		in := plantest.TRexDPDK()
-		plantest.InMachines(&in)
+		plantest.InVMs(&in)
 		in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{Memory: new(resource.MustParse("2Gi")), Hugepages: "1Gi"}
 		node := plantest.Node("one")
 		node.Labels["kubevirt.io/schedulable"] = "true"

@@ -14,8 +14,8 @@ import (
 	"vnfbench.io/operator/internal/generator"
 )
 
-// Machine is the virtual machine that a function or a neighbor runs in.
-type Machine struct {
+// VM is the virtual machine that a function or a neighbor runs in.
+type VM struct {
 	VCPUs       int32 `json:"vcpus"`
 	MemoryBytes int64 `json:"memoryBytes"`
 	// Queues is the number of queue pairs of each Virtio port.
@@ -29,30 +29,30 @@ type Machine struct {
 	Realtime       v1alpha1.Realtime     `json:"realtime"`
 	Boot           v1alpha1.Boot         `json:"boot"`
 	OnDifference   v1alpha1.OnDifference `json:"onDifference,omitempty" digest:"-"`
-	// Custom is the user's own machine; nil for a reference function.
+	// Custom is the user's own VM; nil for a reference function.
 	Custom *Custom `json:"custom,omitempty"`
 }
 
 // Dedicated reports whether each vCPU has a dedicated core.
-func (m *Machine) Dedicated() bool { return m.CPUPlacement != v1alpha1.CPUPlacementShared }
+func (m *VM) Dedicated() bool { return m.CPUPlacement != v1alpha1.CPUPlacementShared }
 
 // Isolated reports whether QEMU's own threads have a core too.
-func (m *Machine) Isolated() bool {
+func (m *VM) Isolated() bool {
 	return m.CPUPlacement == v1alpha1.CPUPlacementDedicatedWithIsolatedEmulator
 }
 
 // RequestMilliCPU returns what the vCPUs request.
-func (m *Machine) RequestMilliCPU() int64 {
+func (m *VM) RequestMilliCPU() int64 {
 	if m.Dedicated() {
 		return int64(m.VCPUs) * 1000
 	}
 	return cmp.Or(m.WeightMilliCPU, int64(m.VCPUs)*SharedMilliCPU)
 }
 
-// IsMachine reports whether the function runs in a virtual machine.
-func (f *Function) IsMachine() bool { return f.Machine != nil }
+// IsVM reports whether the function runs in a virtual machine.
+func (f *Function) IsVM() bool { return f.VM != nil }
 
-// KubeVirt requests this for a machine's pod in addition to the guest's own memory:
+// KubeVirt requests this for a VM's pod in addition to the guest's own memory:
 // GetMemoryOverhead, the console's and the image's containers of KubeVirt 1.7. A cluster may have
 // other settings; the scheduler decides.
 const (
@@ -79,7 +79,7 @@ var (
 // applyVM puts a function into a virtual machine.
 func applyVM(in Input, f *Function, spec *v1alpha1.NetworkFunction) {
 	platform := spec.EffectivePlatform()
-	f.Machine = &Machine{
+	f.VM = &VM{
 		VCPUs:        platform.VCPUs,
 		MemoryBytes:  platform.Memory.Value() + wholePages(plannerOf(spec.Function).memoryBytes(*f), platform.Hugepages),
 		Queues:       queuesOf(spec, platform),
@@ -92,11 +92,11 @@ func applyVM(in Input, f *Function, spec *v1alpha1.NetworkFunction) {
 	}
 	f.Image = cmp.Or(in.Testbed.Spec.SystemUnderTest.GuestImage, in.Defaults.GuestImage)
 	if spec.Custom != nil {
-		f.Machine.Boot = v1alpha1.BootDisk
-		f.Machine.Custom = customOf(spec.Custom.Effective())
+		f.VM.Boot = v1alpha1.BootDisk
+		f.VM.Custom = customOf(spec.Custom.Effective())
 		f.Image = spec.Custom.ContainerDisk
 	}
-	f.Resources = f.Machine.requests()
+	f.Resources = f.VM.requests()
 	if f.hasDevices() {
 		f.Resources.MemoryBytes += vfioBytes
 	}
@@ -106,7 +106,7 @@ func applyVM(in Input, f *Function, spec *v1alpha1.NetworkFunction) {
 	}
 }
 
-// wholePages rounds up to the size of the pages that back a machine's memory,
+// wholePages rounds up to the size of the pages that back a VM's memory,
 // without hugepages to mebibytes.
 func wholePages(bytes int64, hugepages v1alpha1.HugepageSize) int64 {
 	page := int64(mebibyte)
@@ -127,9 +127,9 @@ func queuesOf(spec *v1alpha1.NetworkFunction, platform v1alpha1.Platform) int32 
 	return platform.VCPUs
 }
 
-// requests returns those of the pod in which KubeVirt runs the machine. Memory of hugepages is
+// requests returns those of the pod in which KubeVirt runs the VM. Memory of hugepages is
 // counted separately.
-func (m *Machine) requests() Resources {
+func (m *VM) requests() Resources {
 	r := Resources{
 		RequestMilliCPU: m.RequestMilliCPU(),
 		MemoryBytes:     m.MemoryBytes/pagetableShare + launcherBytes + (int64(m.VCPUs)+1)*threadBytes,
@@ -173,25 +173,25 @@ func checkKubeVirt(in Input) error {
 	return nil
 }
 
-// machines returns those of the chain and of its neighbors.
-func (p *Plan) machines() []*Machine {
-	var found []*Machine
+// vms returns the virtual machines of the chain and of its neighbors.
+func (p *Plan) vms() []*VM {
+	var found []*VM
 	for _, f := range p.Functions {
-		if f.IsMachine() {
-			found = append(found, f.Machine)
+		if f.IsVM() {
+			found = append(found, f.VM)
 		}
 	}
 	for _, n := range p.Neighbors {
-		if n.IsMachine() {
-			found = append(found, n.Machine)
+		if n.IsVM() {
+			found = append(found, n.VM)
 		}
 	}
 	return found
 }
 
-// forMachines keeps the nodes on which KubeVirt runs the run's machines.
-func (c candidates) forMachines(machines []*Machine) (candidates, error) {
-	labels := machineLabels(machines)
+// forVMs keeps the nodes on which KubeVirt runs the run's VMs.
+func (c candidates) forVMs(vms []*VM) (candidates, error) {
+	labels := vmLabels(vms)
 	if labels == nil {
 		return c, nil
 	}
@@ -203,7 +203,7 @@ func (c candidates) forMachines(machines []*Machine) (candidates, error) {
 		}
 	}
 	pages := map[corev1.ResourceName]int64{}
-	for _, m := range machines {
+	for _, m := range vms {
 		if m.Hugepages != "" {
 			pages[generator.HugepagesResource(m.Hugepages)] += m.MemoryBytes
 		}
@@ -236,7 +236,7 @@ func (c candidates) keepDevices(match func(*corev1.Node) bool) candidates {
 	return c
 }
 
-// nodeLabel is a label that KubeVirt asks of a machine's node; an empty value means any.
+// nodeLabel is a label that KubeVirt asks of a VM's node; an empty value means any.
 type nodeLabel struct {
 	// keys are its name in KubeVirt's versions, the oldest first.
 	keys          []string
@@ -252,14 +252,14 @@ func (l nodeLabel) matches(node *corev1.Node) bool {
 	})
 }
 
-// machineLabels returns what KubeVirt's scheduling asks of the node of the run's machines, and
+// vmLabels returns what KubeVirt's scheduling asks of the node of the run's VMs, and
 // nil where there is none.
-func machineLabels(machines []*Machine) []nodeLabel {
-	if len(machines) == 0 {
+func vmLabels(vms []*VM) []nodeLabel {
+	if len(vms) == 0 {
 		return nil
 	}
 	var dedicated, realtime bool
-	for _, m := range machines {
+	for _, m := range vms {
 		dedicated = dedicated || m.Dedicated()
 		realtime = realtime || m.Realtime == v1alpha1.RealtimeEnabled
 	}
@@ -273,9 +273,9 @@ func machineLabels(machines []*Machine) []nodeLabel {
 	return labels
 }
 
-// ofMachines adds to a remedy the field in which virtual machines say what they need.
-func ofMachines(functions []Function, field string) string {
-	if !slices.ContainsFunc(functions, func(f Function) bool { return f.IsMachine() }) {
+// ofVMs adds to a remedy the field in which virtual machines say what they need.
+func ofVMs(functions []Function, field string) string {
+	if !slices.ContainsFunc(functions, func(f Function) bool { return f.IsVM() }) {
 		return ""
 	}
 	if field == "cpu" {

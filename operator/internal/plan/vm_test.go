@@ -12,14 +12,14 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-func TestMachineDefaults(t *testing.T) {
-	p := mustMake(t, plantest.MachineInput(1))
+func TestVMDefaults(t *testing.T) {
+	p := mustMake(t, plantest.VMInput(1))
 	f := p.Functions[0]
-	want := &plan.Machine{
+	want := &plan.VM{
 		VCPUs: 1, MemoryBytes: 512 << 20, Queues: 1, CPUPlacement: v1alpha1.CPUPlacementShared, NUMA: v1alpha1.NUMANone,
 		Realtime: v1alpha1.RealtimeDisabled, Boot: v1alpha1.BootKernel, OnDifference: v1alpha1.OnDifferenceWarn,
 	}
-	if diff := cmp.Diff(want, f.Machine); diff != "" {
+	if diff := cmp.Diff(want, f.VM); diff != "" {
 		t.Error(diff)
 	}
 	if f.Image != "registry.example/vnf-guest:v1" || f.WestAttachment != v1alpha1.AttachmentVirtio || f.EastAttachment != v1alpha1.AttachmentVirtio {
@@ -32,11 +32,11 @@ func TestMachineDefaults(t *testing.T) {
 	}
 }
 
-// TestMachinesPathIsThePods checks that a virtual machine in a pod's place has the same
+// TestVMsPathIsThePods checks that a virtual machine in a pod's place has the same
 // addresses, bridges and neighbors.
-func TestMachinesPathIsThePods(t *testing.T) {
-	pods, machines := mustMake(t, plantest.Input(2)), mustMake(t, plantest.MachineInput(2))
-	if diff := cmp.Diff(pods.Segments, machines.Segments); diff != "" {
+func TestVMsPathIsThePods(t *testing.T) {
+	pods, vms := mustMake(t, plantest.Input(2)), mustMake(t, plantest.VMInput(2))
+	if diff := cmp.Diff(pods.Segments, vms.Segments); diff != "" {
 		t.Errorf("the segments differ:\n%s", diff)
 	}
 	for i := range pods.Functions {
@@ -47,16 +47,16 @@ func TestMachinesPathIsThePods(t *testing.T) {
 			}
 			return config.Digest()
 		}
-		if diff := cmp.Diff(of(pods), of(machines)); diff != "" {
+		if diff := cmp.Diff(of(pods), of(vms)); diff != "" {
 			t.Errorf("function %d differs:\n%s", i, diff)
 		}
 	}
-	if pods.Digest == machines.Digest {
+	if pods.Digest == vms.Digest {
 		t.Error("pods and virtual machines have the same digest")
 	}
 }
 
-func TestMachineRequests(t *testing.T) {
+func TestVMRequests(t *testing.T) {
 	const mi = 1 << 20
 	tests := map[string]struct {
 		platform *v1alpha1.Platform
@@ -73,7 +73,7 @@ func TestMachineRequests(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			in := tuned(plantest.MachineInput(1))
+			in := tuned(plantest.VMInput(1))
 			in.Run.Spec.Experiment.Chain[0].Platform = test.platform
 			if diff := cmp.Diff(test.want, mustMake(t, in).Functions[0].Resources); diff != "" {
 				t.Error(diff)
@@ -92,8 +92,8 @@ func tuned(in plan.Input) plan.Input {
 	return in
 }
 
-func TestMachineQueues(t *testing.T) {
-	in := plantest.MachineInput(3)
+func TestVMQueues(t *testing.T) {
+	in := plantest.VMInput(3)
 	for i := range in.Run.Spec.Experiment.Chain {
 		in.Run.Spec.Experiment.Chain[i].Platform = &v1alpha1.Platform{VCPUs: 2}
 	}
@@ -101,16 +101,16 @@ func TestMachineQueues(t *testing.T) {
 	in.Run.Spec.Experiment.Chain[2].West.Attachment, in.Run.Spec.Experiment.Chain[2].East.Queues = v1alpha1.AttachmentE1000, new(int32(2))
 	var got []int32
 	for _, f := range mustMake(t, in).Functions {
-		got = append(got, f.Machine.Queues)
+		got = append(got, f.VM.Queues)
 	}
 	if diff := cmp.Diff([]int32{2, 1, 2}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestMachineDigest(t *testing.T) {
+func TestVMDigest(t *testing.T) {
 	digest := func(change func(*v1alpha1.NetworkFunction)) string {
-		in := tuned(plantest.MachineInput(1))
+		in := tuned(plantest.VMInput(1))
 		change(&in.Run.Spec.Experiment.Chain[0])
 		return mustMake(t, in).Digest
 	}
@@ -141,7 +141,7 @@ func TestMachineDigest(t *testing.T) {
 	}
 }
 
-func TestMachineFailures(t *testing.T) {
+func TestVMFailures(t *testing.T) {
 	tests := map[string]struct {
 		change  func(*plan.Input)
 		reason  string
@@ -199,18 +199,18 @@ func TestMachineFailures(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			in := plantest.MachineInput(2)
+			in := plantest.VMInput(2)
 			test.change(&in)
 			expectFailure(t, failureOf(t, in), test.reason, test.message, test.remedy)
 		})
 	}
 }
 
-// TestMachinesNode checks that of two nodes the one with KubeVirt is taken, and for the generator
+// TestVMsNode checks that of two nodes the one with KubeVirt is taken, and for the generator
 // too; a chain of pods takes the first.
-func TestMachinesNode(t *testing.T) {
+func TestVMsNode(t *testing.T) {
 	for name, want := range map[string]string{"pods": "node-a", "machines": "node-b"} {
-		in := plantest.MachineInput(1)
+		in := plantest.VMInput(1)
 		if name == "pods" {
 			in.Run.Spec.Experiment.Chain[0] = plantest.Router("router-1")
 		}
@@ -222,7 +222,7 @@ func TestMachinesNode(t *testing.T) {
 			t.Errorf("%s: generator on %q, chain on %q, want %q", name, p.GeneratorNode, p.DeviceNode, want)
 		}
 	}
-	in := plantest.MachineInput(1)
+	in := plantest.VMInput(1)
 	in.Testbed.Spec.Ports.West = plantest.ExistingNetwork("west-net", "")
 	in.Testbed.Spec.Ports.East = plantest.ExistingNetwork("east-net", "")
 	in.Networks = map[string]bool{"west-net": true, "east-net": true}
@@ -232,9 +232,9 @@ func TestMachinesNode(t *testing.T) {
 	}
 }
 
-// TestMachineMemory checks that what a function's configuration needs is added to the guest's
+// TestVMMemory checks that what a function's configuration needs is added to the guest's
 // memory, as it is to a pod's, in whole pages.
-func TestMachineMemory(t *testing.T) {
+func TestVMMemory(t *testing.T) {
 	const mi = 1 << 20
 	firewall := func(rules int32, hugepages v1alpha1.HugepageSize) func(f *v1alpha1.NetworkFunction) {
 		return func(f *v1alpha1.NetworkFunction) {
@@ -258,16 +258,16 @@ func TestMachineMemory(t *testing.T) {
 		"WireGuard in user space":    {gateway(v1alpha1.EncryptionUserspace), 960 * mi},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := plantest.MachineInput(2)
+			in := plantest.VMInput(2)
 			in.Nodes[0].Status.Allocatable["hugepages-2Mi"] = resource.MustParse("4Gi")
 			for i := range in.Run.Spec.Experiment.Chain {
 				tc.change(&in.Run.Spec.Experiment.Chain[i])
 			}
 			f := mustMake(t, in).Functions[0]
-			if f.Machine.MemoryBytes != tc.bytes {
-				t.Errorf("%d bytes, want %d", f.Machine.MemoryBytes, tc.bytes)
+			if f.VM.MemoryBytes != tc.bytes {
+				t.Errorf("%d bytes, want %d", f.VM.MemoryBytes, tc.bytes)
 			}
-			if f.Machine.Hugepages == "" && f.Resources.MemoryBytes <= tc.bytes {
+			if f.VM.Hugepages == "" && f.Resources.MemoryBytes <= tc.bytes {
 				t.Errorf("the pod requests %d bytes", f.Resources.MemoryBytes)
 			}
 		})

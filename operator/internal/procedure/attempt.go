@@ -70,7 +70,7 @@ func hasDoubt(r measure.Record, code string) bool {
 }
 
 // lossy reports whether the device lost frames of a trial that was sent in full.
-func lossy(r measure.Record) bool { return !doubted(r) && !behind(r) && r.Outcome.LossRatio() > 0 }
+func lossy(r measure.Record) bool { return !doubted(r) && !fellShort(r) && r.Outcome.LossRatio() > 0 }
 
 // doubted reports whether a trial shows nothing of the device.
 func doubted(r measure.Record) bool { return invalidReason(r) != "" || interrupted(r) }
@@ -79,7 +79,7 @@ func doubted(r measure.Record) bool { return invalidReason(r) != "" || interrupt
 // faster than the throughput.
 func (a attempt) overloaded(throughput float64) bool {
 	o := a.overload.Outcome
-	return o.LossRatio() > 0 && (!behind(a.overload) || o.OfferedFramesPerSecond() > throughput)
+	return o.LossRatio() > 0 && (!fellShort(a.overload) || o.OfferedFramesPerSecond() > throughput)
 }
 
 // recoveryRule is what decides how an attempt ends.
@@ -98,7 +98,7 @@ func (w *replay) recoveryRule(p *part) recoveryRule {
 // end returns how the measurement of an attempt has ended, and "" before it has.
 func (a attempt) end(r recoveryRule) v1alpha1.RecoveryEnd {
 	switch {
-	case behind(a.overload) && !a.overloaded(r.throughput):
+	case fellShort(a.overload) && !a.overloaded(r.throughput):
 		return v1alpha1.RecoveryGeneratorCeiling
 	case a.overload.Outcome.LossRatio() == 0:
 		return v1alpha1.RecoveryNotOverloaded

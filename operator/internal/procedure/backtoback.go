@@ -103,7 +103,7 @@ func (s *burstSearch) learn(b *v1alpha1.BackToBack, r measure.Record) {
 	for _, d := range r.Outcome.Directions {
 		lost = max(lost, d.LostFrames())
 	}
-	if lost == 0 && !behind(r) {
+	if lost == 0 && !fellShort(r) {
 		s.low, s.lossy = s.steps(), 0
 		return
 	}
@@ -204,7 +204,7 @@ func (w *replay) bursts(p *part) *v1alpha1.BackToBackResult {
 	throughput, _ := w.deviceThroughput(p.size)
 	s := statistics.SpreadOf(p.bursts)
 	implied := s.Mean / float64(most.framesPerSecond) * 1e9
-	behind := 1 - min(1, float64(throughput)/float64(most.framesPerSecond))
+	shortfall := 1 - min(1, float64(throughput)/float64(most.framesPerSecond))
 	out := &v1alpha1.BackToBackResult{
 		MeanFrames: int64(s.Mean), MinFrames: signed(s.Minimum), MaxFrames: signed(s.Maximum),
 		StandardDeviationFrames: int64(math.Round(s.StandardDeviation)),
@@ -212,7 +212,8 @@ func (w *replay) bursts(p *part) *v1alpha1.BackToBackResult {
 		MaximumFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin,
 		ThroughputFramesPerSecond:  signed(throughput),
 		ImpliedBufferNanoseconds:   int64(implied),
-		CorrectedBufferNanoseconds: int64(implied * behind),
+		CorrectedBufferNanoseconds: int64(implied * shortfall),
+		Doubts:                     w.burstDoubts(p),
 	}
 	for _, frames := range p.bursts {
 		out.Bursts = append(out.Bursts, signed(frames))
@@ -246,23 +247,33 @@ func (w *replay) warnBackToBack(d *warningList, p *part) {
 		d.add(v1alpha1.WarningIrregularResult, p.size,
 			"Even the shortest burst of %d frames lost some in %d of %d searches, which count as 0.", w.instr.BackToBack.StepFrames, none, len(p.bursts))
 	}
-	slowest, unsent := math.Inf(1), 0
-	for _, r := range p.counted {
-		switch {
-		case r.Outcome.LossRatio() > 0:
-		case behind(r):
-			unsent++
-		default:
-			slowest = min(slowest, r.Outcome.OfferedFramesPerSecond())
-		}
-	}
+	slowest, unsent := p.burstPace()
 	if unsent > 0 {
 		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
 			"The generator could not send %d of %d bursts in full; nothing of them was lost, and they do not pass, so the device may do better.",
 			unsent, len(p.counted))
 	}
-	if slowest*100 < float64(most)*steadyBurst {
+	if isSlow(slowest, most) {
 		d.add(v1alpha1.WarningLoadNotReached, p.size,
 			"A burst that passed left with %.0f of %d frames/s, so the device had more time than a burst gives.", slowest, most)
 	}
 }
+
+// burstPace returns the rate of the slowest burst that passed, and how many bursts that lost
+// nothing the generator did not send in full.
+func (p *part) burstPace() (slowest float64, unsent int) {
+	slowest = math.Inf(1)
+	for _, r := range p.counted {
+		switch {
+		case r.Outcome.LossRatio() > 0:
+		case fellShort(r):
+			unsent++
+		default:
+			slowest = min(slowest, r.Outcome.OfferedFramesPerSecond())
+		}
+	}
+	return slowest, unsent
+}
+
+// isSlow reports whether a burst's rate gave the device more time than a burst does.
+func isSlow(slowest float64, most uint64) bool { return slowest*100 < float64(most)*steadyBurst }

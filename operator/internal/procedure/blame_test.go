@@ -3,6 +3,7 @@ package procedure
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,9 +107,9 @@ func TestInterruptedTrials(t *testing.T) {
 		spoil func(r *measure.Record)
 		want  v1alpha1.UpperBoundCause
 	}{
-		"the driver says so, a few times": {mostInterrupted, func(r *measure.Record) { lose(r, 0, 300); preempt(r) }, v1alpha1.CauseDeviceLoss},
-		"the driver says so, always":      {mostSteps, func(r *measure.Record) { lose(r, 0, 300); preempt(r) }, v1alpha1.CauseGeneratorCeiling},
-		"a long time away, always": {mostSteps, func(r *measure.Record) {
+		"the driver says so, a few times": {maxInterrupted, func(r *measure.Record) { lose(r, 0, 300); preempt(r) }, v1alpha1.CauseDeviceLoss},
+		"the driver says so, always":      {maxSteps, func(r *measure.Record) { lose(r, 0, 300); preempt(r) }, v1alpha1.CauseGeneratorCeiling},
+		"a long time away, always": {maxSteps, func(r *measure.Record) {
 			lose(r, 1, r.Outcome.Directions[1].IntendedFrames/1000)
 			r.Outcome.LongestAwayNanoseconds = (2 * time.Millisecond).Nanoseconds()
 		}, v1alpha1.CauseGeneratorCeiling},
@@ -135,11 +136,14 @@ func TestInterruptedTrials(t *testing.T) {
 			if ndr.UpperBoundCause != test.want || test.want == v1alpha1.CauseDeviceLoss && ndr.FramesPerSecond < 490_000 {
 				t.Errorf("%+v, want %s", ndr, test.want)
 			}
+			if doubted := slices.Contains(ndr.Doubts, v1alpha1.DoubtInterruptedTrials); doubted != (test.times == maxSteps) {
+				t.Errorf("doubts %v", ndr.Doubts)
+			}
 			codes := map[string]bool{}
 			for _, w := range got.Warnings {
 				codes[w.Code] = true
 			}
-			if always := test.times == mostSteps; !codes[v1alpha1.WarningInvalidTrials] || codes[v1alpha1.WarningInterruptedTrials] != always || codes[v1alpha1.WarningGeneratorCeiling] != always {
+			if always := test.times == maxSteps; !codes[v1alpha1.WarningInvalidTrials] || codes[v1alpha1.WarningInterruptedTrials] != always || codes[v1alpha1.WarningGeneratorCeiling] != always {
 				t.Errorf("%+v", got.Warnings)
 			}
 		})

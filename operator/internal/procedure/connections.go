@@ -3,6 +3,7 @@ package procedure
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -140,6 +141,7 @@ func (w *replay) connectionsResult() *v1alpha1.ConnectionsResult {
 			continue
 		}
 		result := combineConnections(load, group)
+		result.Doubts = connectionsDoubts(result, group, doubtsOf(records))
 		if used, found := usedIn(records); found {
 			used.FigureKey = v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsEstablished, Load: load.Name}
 			if result.HeldConnections != nil {
@@ -211,23 +213,46 @@ func (w *replay) warnConnections(d *warningList) {
 		if intended == 0 {
 			continue
 		}
-		// A late generator opens the last of them when all should be open.
-		if late := p.last().Outcome.Connections.CountedAttempts; late*100 > intended*(100-reachedPercent) {
+		if late := p.last().Outcome.Connections.CountedAttempts; openedLate(late, intended) {
 			d.add(v1alpha1.WarningLoadNotReached, wholeRun,
 				"At load %s the generator opened %d of %d connections late, in the time that counts, so those held and at once may be too few.",
 				p.load.Name, late, intended)
 		}
 	}
 	for _, l := range result.Loads {
-		if began := l.AttemptedConnectionsPerSecond; began != nil && *began*100 < l.IntendedConnectionsPerSecond*reachedPercent {
+		if beganTooFew(l) {
 			d.add(v1alpha1.WarningLoadNotReached, wholeRun,
 				"At load %s the generator began %d of %d connections/s, so the device may do better, and what it does at the whole load is not known.",
-				l.Name, *began, l.IntendedConnectionsPerSecond)
+				l.Name, *l.AttemptedConnectionsPerSecond, l.IntendedConnectionsPerSecond)
 		}
-		if l.GeneratorCPUPartsPerMillion >= wholeCPU {
+		if slices.Contains(l.Doubts, v1alpha1.DoubtEndpointCeiling) {
 			d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
 				"At load %s the generator's threads, which are all clients and servers, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
 				l.Name, l.GeneratorCPUPartsPerMillion/10_000)
 		}
 	}
+}
+
+// openedLate reports whether the generator was late with connections that are held: it opens the
+// last of them when all should be open.
+func openedLate(late, intended int64) bool { return late*100 > intended*(100-reachedPercent) }
+
+// beganTooFew reports whether the generator began fewer connections each second than intended.
+func beganTooFew(l v1alpha1.ConnectionsLoadResult) bool {
+	began := l.AttemptedConnectionsPerSecond
+	return began != nil && *began*100 < l.IntendedConnectionsPerSecond*reachedPercent
+}
+
+// connectionsDoubts adds where the generator did less than it was asked to, or was at its limit.
+func connectionsDoubts(l v1alpha1.ConnectionsLoadResult, group []measure.ConnectionsOutcome, out []v1alpha1.DoubtCode) []v1alpha1.DoubtCode {
+	late := func(o measure.ConnectionsOutcome) bool {
+		return l.IntendedConcurrentConnections != nil && openedLate(o.CountedAttempts, *l.IntendedConcurrentConnections)
+	}
+	if beganTooFew(l) || slices.ContainsFunc(group, late) {
+		out = append(out, v1alpha1.DoubtLoadNotReached)
+	}
+	if l.GeneratorCPUPartsPerMillion >= wholeCPU {
+		out = append(out, v1alpha1.DoubtEndpointCeiling)
+	}
+	return distinct(out)
 }

@@ -77,6 +77,7 @@ func TestConnections(t *testing.T) {
 			Name: "web", IntendedConnectionsPerSecond: 1000, AttemptedConnectionsPerSecond: new(int64(985)), EstablishedConnectionsPerSecond: new(int64(979)),
 			ConcurrentConnections: 490, Attempted: 23_000, Established: 22_980, Completed: 22_960, Reset: 20, TimedOut: 20, FailedPartsPerMillion: 1740,
 			ForwardBitsPerSecond: 1_024_000, ReverseBitsPerSecond: 8_192_000, Retransmits: 6, GeneratorCPUPartsPerMillion: 990_000,
+			Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtEndpointCeiling, v1alpha1.DoubtLoadNotReached},
 		},
 		{
 			Name: "table", IntendedConnectionsPerSecond: 1000, IntendedConcurrentConnections: new(int64(5000)), HeldConnections: new(int64(4995)),

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// mostCPUFigures and mostFunctionFigures are bounds of the API: for what the chain used at
+	// maxCPUFigures and maxFunctionFigures are bounds of the API: for what the chain used at
 	// one frame size, and for what single functions did in a run.
-	mostCPUFigures      = 24
-	mostFunctionFigures = 256
+	maxCPUFigures      = 24
+	maxFunctionFigures = 256
 )
 
 // addCPU adds to each figure what the chain used in the trials of the figure.
@@ -21,12 +21,12 @@ func (w *replay) addCPU(frames []v1alpha1.FrameResult) {
 	for i := range frames {
 		for _, group := range w.cpuGroups(frames[i].Size) {
 			result, found := usedIn(group.records)
-			if !found || len(frames[i].CPU) == mostCPUFigures {
+			if !found || len(frames[i].CPU) == maxCPUFigures {
 				continue
 			}
 			result.FigureKey = group.key
 			result.Size = frames[i].Size
-			if functions += len(result.Functions); functions > mostFunctionFigures {
+			if functions += len(result.Functions); functions > maxFunctionFigures {
 				result.Functions = nil
 			}
 			frames[i].CPU = append(frames[i].CPU, result)
@@ -78,37 +78,52 @@ func (p *part) atLoad(framesPerSecond uint64) []measure.Record {
 	return out
 }
 
-// use adds up processor time and the time in which it was used.
-type use struct{ used, elapsed int64 }
+// span is what a processor time is divided by: the time between two looks, and the frames that the
+// generator sent in between.
+type span struct{ elapsed, frames int64 }
+
+// use adds up processor time and the span in which it was used, in milliseconds.
+type use struct {
+	used int64
+	over span
+}
 
 // milliCPU returns thousandths of a core, rounded to the nearest.
-func (u use) milliCPU() int64 {
-	if u.elapsed <= 0 {
+func (u use) milliCPU() int64 { return rounded(u.used*1000, u.over.elapsed) }
+
+// perFrame returns nanoseconds for each frame, rounded to the nearest. The time in which nothing
+// was sent makes it no smaller, as it makes milliCPU.
+func (u use) perFrame() int64 { return rounded(u.used*1_000_000, u.over.frames) }
+
+// rounded divides to the nearest, and returns 0 where there is nothing to divide by.
+func rounded(part, whole int64) int64 {
+	if whole <= 0 {
 		return 0
 	}
-	return (u.used*1000 + u.elapsed/2) / u.elapsed
+	return (part + whole/2) / whole
 }
 
 // sums adds up kinds of time by their names; a kind that was never known is absent.
 type sums map[string]use
 
-func (s sums) add(kind string, used, elapsed int64) {
-	s[kind] = use{s[kind].used + used, s[kind].elapsed + elapsed}
+func (s sums) add(kind string, used int64, over span) {
+	u := s[kind]
+	s[kind] = use{u.used + used, span{u.over.elapsed + over.elapsed, u.over.frames + over.frames}}
 }
 
-func (s sums) addKnown(kind string, used *int64, elapsed int64) {
+func (s sums) addKnown(kind string, used *int64, over span) {
 	if used != nil {
-		s.add(kind, *used, elapsed)
+		s.add(kind, *used, over)
 	}
 }
 
-func (s sums) addTime(t *measure.CPUTime, elapsed int64) {
-	s.add("user", t.UserMilliseconds+t.NiceMilliseconds, elapsed)
-	s.add("system", t.SystemMilliseconds, elapsed)
-	s.add("irq", t.IRQMilliseconds, elapsed)
-	s.add("softirq", t.SoftirqMilliseconds, elapsed)
-	s.add("guest", t.GuestMilliseconds, elapsed)
-	s.add("steal", t.StealMilliseconds, elapsed)
+func (s sums) addTime(t *measure.CPUTime, over span) {
+	s.add("user", t.UserMilliseconds+t.NiceMilliseconds, over)
+	s.add("system", t.SystemMilliseconds, over)
+	s.add("irq", t.IRQMilliseconds, over)
+	s.add("softirq", t.SoftirqMilliseconds, over)
+	s.add("guest", t.GuestMilliseconds, over)
+	s.add("steal", t.StealMilliseconds, over)
 }
 
 func (s sums) of(kind string) int64 { return s[kind].milliCPU() }
@@ -118,6 +133,39 @@ func (s sums) known(kind string) *int64 {
 		return nil
 	}
 	return new(s.of(kind))
+}
+
+// framesKnown reports whether frames were counted in the trials of any kind.
+func (s sums) framesKnown() bool {
+	for _, u := range s {
+		if u.over.frames > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s sums) perFrame(kind string) int64 { return s[kind].perFrame() }
+
+// knownPerFrame returns nil where a kind or its frames are not known.
+func (s sums) knownPerFrame(kind string) *int64 {
+	if s[kind].over.frames == 0 {
+		return nil
+	}
+	return new(s.perFrame(kind))
+}
+
+// sentFrames returns the frames of a trial in both directions, with each fragment counted.
+func sentFrames(r measure.Record) int64 {
+	sum := int64(0)
+	for _, d := range r.Outcome.Directions {
+		if r.Trial.Packet != nil {
+			sum += signed(d.SentFragments)
+		} else {
+			sum += signed(d.SentFrames)
+		}
+	}
+	return sum
 }
 
 // usedIn returns what the chain used in those of the trials that have evidence.
@@ -131,10 +179,14 @@ func usedIn(records []measure.Record) (v1alpha1.CPUResult, bool) {
 			continue
 		}
 		out.Trials++
+		frames := sentFrames(r)
+		if frames > 0 {
+			out.SentFrames = plus(out.SentFrames, frames)
+		}
 		if e.Node != nil && e.ElapsedMilliseconds > 0 {
 			cpus = e.CPUs
-			node.addTime(e.Node, e.ElapsedMilliseconds)
-			node.addKnown("threads", e.SoftirqThreadsMilliseconds, e.ElapsedMilliseconds)
+			node.addTime(e.Node, span{e.ElapsedMilliseconds, frames})
+			node.addKnown("threads", e.SoftirqThreadsMilliseconds, span{e.ElapsedMilliseconds, frames})
 		}
 		for _, f := range e.Functions {
 			functions = addFunction(functions, f, r)
@@ -144,7 +196,7 @@ func usedIn(records []measure.Record) (v1alpha1.CPUResult, bool) {
 		out.Node = &v1alpha1.NodeCPU{
 			CPUs: int32(cpus), UserMilliCPU: node.of("user"), SystemMilliCPU: node.of("system"), IRQMilliCPU: node.of("irq"),
 			SoftirqMilliCPU: node.of("softirq"), GuestMilliCPU: node.of("guest"), StealMilliCPU: node.of("steal"),
-			SoftirqThreadsMilliCPU: node.known("threads"),
+			SoftirqThreadsMilliCPU: node.known("threads"), PerFrame: nodePerFrame(node),
 		}
 	}
 	for _, f := range functions {
@@ -173,20 +225,23 @@ func addFunction(all []*functionSums, f measure.FunctionEvidence, r measure.Reco
 		s = &functionSums{name: f.Name, process: sums{}, guest: sums{}, domain: sums{}}
 		all = append(all, s)
 	}
+	frames := sentFrames(r)
+	own := span{f.ElapsedMilliseconds, frames}
 	if f.Process != nil {
-		s.process.add("process", f.Process.UserMilliseconds+f.Process.SystemMilliseconds, f.ElapsedMilliseconds)
+		s.process.add("process", f.Process.UserMilliseconds+f.Process.SystemMilliseconds, own)
 	}
 	if f.Guest != nil {
-		s.guest.addTime(f.Guest, f.ElapsedMilliseconds)
+		s.guest.addTime(f.Guest, own)
 	}
 	if d := f.Domain; d != nil {
 		// The node's clock was read together with the domain's.
-		s.domain.addKnown("vcpu", d.VCPUMilliseconds, e.ElapsedMilliseconds)
-		s.domain.addKnown("guest", d.GuestMilliseconds, e.ElapsedMilliseconds)
-		s.domain.addKnown("emulator", d.EmulatorMilliseconds, e.ElapsedMilliseconds)
-		s.domain.addKnown("io", d.IOThreadMilliseconds, e.ElapsedMilliseconds)
-		s.domain.addKnown("vhost", d.VhostMilliseconds, e.ElapsedMilliseconds)
-		s.domain.addKnown("other", d.OtherMilliseconds, e.ElapsedMilliseconds)
+		onNode := span{e.ElapsedMilliseconds, frames}
+		s.domain.addKnown("vcpu", d.VCPUMilliseconds, onNode)
+		s.domain.addKnown("guest", d.GuestMilliseconds, onNode)
+		s.domain.addKnown("emulator", d.EmulatorMilliseconds, onNode)
+		s.domain.addKnown("io", d.IOThreadMilliseconds, onNode)
+		s.domain.addKnown("vhost", d.VhostMilliseconds, onNode)
+		s.domain.addKnown("other", d.OtherMilliseconds, onNode)
 	}
 	// Shortened evidence still has the ports that dropped something.
 	if len(f.Ports) > 0 || e.Shortened {
@@ -208,12 +263,8 @@ func (s *functionSums) addCounters(counters map[string]int64, r measure.Record) 
 	for name, value := range counters {
 		s.counters[name] += value
 	}
-	for _, d := range r.Outcome.Directions {
-		sent := d.SentFrames
-		if r.Trial.Packet != nil {
-			sent = d.SentFragments
-		}
-		s.sentFrames = plus(s.sentFrames, signed(sent))
+	if frames := sentFrames(r); frames > 0 {
+		s.sentFrames = plus(s.sentFrames, frames)
 	}
 }
 
@@ -226,7 +277,8 @@ func plus(sum *int64, n int64) *int64 {
 
 func (s *functionSums) result() v1alpha1.FunctionCPU {
 	out := v1alpha1.FunctionCPU{
-		Name: s.name, ProcessMilliCPU: s.process.known("process"), DroppedFrames: s.dropped, SentFrames: s.sentFrames,
+		Name: s.name, ProcessMilliCPU: s.process.known("process"),
+		ProcessNanosecondsPerFrame: s.process.knownPerFrame("process"), DroppedFrames: s.dropped, SentFrames: s.sentFrames,
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.counters)) {
 		out.Counters = append(out.Counters, v1alpha1.FunctionCounter{Name: name, Value: s.counters[name]})
@@ -235,13 +287,47 @@ func (s *functionSums) result() v1alpha1.FunctionCPU {
 		out.Guest = &v1alpha1.GuestCPU{
 			UserMilliCPU: s.guest.of("user"), SystemMilliCPU: s.guest.of("system"), IRQMilliCPU: s.guest.of("irq"),
 			SoftirqMilliCPU: s.guest.of("softirq"), StealMilliCPU: s.guest.of("steal"),
+			PerFrame: guestPerFrame(s.guest),
 		}
 	}
 	if len(s.domain) > 0 {
 		out.Domain = &v1alpha1.DomainCPU{
 			VCPUMilliCPU: s.domain.known("vcpu"), GuestMilliCPU: s.domain.known("guest"), EmulatorMilliCPU: s.domain.known("emulator"),
 			IOThreadMilliCPU: s.domain.known("io"), VhostMilliCPU: s.domain.known("vhost"), OtherMilliCPU: s.domain.known("other"),
+			PerFrame: domainPerFrame(s.domain),
 		}
 	}
 	return out
+}
+
+// nodePerFrame returns nil where no frames were counted.
+func nodePerFrame(s sums) *v1alpha1.NodeFrameCost {
+	if !s.framesKnown() {
+		return nil
+	}
+	return &v1alpha1.NodeFrameCost{
+		UserNanoseconds: s.perFrame("user"), SystemNanoseconds: s.perFrame("system"), IRQNanoseconds: s.perFrame("irq"),
+		SoftirqNanoseconds: s.perFrame("softirq"), GuestNanoseconds: s.perFrame("guest"), StealNanoseconds: s.perFrame("steal"),
+		SoftirqThreadsNanoseconds: s.knownPerFrame("threads"),
+	}
+}
+
+func guestPerFrame(s sums) *v1alpha1.GuestFrameCost {
+	if !s.framesKnown() {
+		return nil
+	}
+	return &v1alpha1.GuestFrameCost{
+		UserNanoseconds: s.perFrame("user"), SystemNanoseconds: s.perFrame("system"), IRQNanoseconds: s.perFrame("irq"),
+		SoftirqNanoseconds: s.perFrame("softirq"), StealNanoseconds: s.perFrame("steal"),
+	}
+}
+
+func domainPerFrame(s sums) *v1alpha1.DomainFrameCost {
+	if !s.framesKnown() {
+		return nil
+	}
+	return &v1alpha1.DomainFrameCost{
+		VCPUNanoseconds: s.knownPerFrame("vcpu"), GuestNanoseconds: s.knownPerFrame("guest"), EmulatorNanoseconds: s.knownPerFrame("emulator"),
+		IOThreadNanoseconds: s.knownPerFrame("io"), VhostNanoseconds: s.knownPerFrame("vhost"), OtherNanoseconds: s.knownPerFrame("other"),
+	}
 }

@@ -43,8 +43,8 @@ func TestUsedIn(t *testing.T) {
 		want     v1alpha1.CPUResult
 		found    bool
 	}{
-		"nobody was asked":   {evidence: []*measure.Evidence{nil, nil}},
-		"nobody answered":    {evidence: []*measure.Evidence{{Notes: []string{"it took too long"}}}},
+		"no agent was asked": {evidence: []*measure.Evidence{nil, nil}},
+		"no agent answered":  {evidence: []*measure.Evidence{{Notes: []string{"it took too long"}}}},
 		"no time has passed": {evidence: []*measure.Evidence{seen(func(e *measure.Evidence) { e.ElapsedMilliseconds, e.Functions = 0, nil })}, want: v1alpha1.CPUResult{Trials: 1}, found: true},
 		// 900 ms of 1000 ms, and 900 of 3000.
 		"two trials of a pod": {
@@ -141,7 +141,7 @@ func TestEvidenceBesideFigures(t *testing.T) {
 		step, err := Next(instr, records[:i])
 		other, otherErr := Next(instr, bare[:i])
 		if diff := cmp.Diff(other, step); diff != "" || err != nil || otherErr != nil {
-			t.Fatalf("behind trial %d: %v %v %s", i, err, otherErr, diff)
+			t.Fatalf("after trial %d: %v %v %s", i, err, otherErr, diff)
 		}
 	}
 }
@@ -178,26 +178,26 @@ func TestEvidenceWarnings(t *testing.T) {
 }
 
 func TestDeviceWarnings(t *testing.T) {
-	tuned := measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}, ScalingGovernors: []string{"performance"}}
-	plain := measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"schedutil"}}
-	isolated := measure.Machine{CPUs: []int{1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}}
+	tuned := measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}, ScalingGovernors: []string{"performance"}}
+	plain := measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"schedutil"}}
+	isolated := measure.NodeFacts{CPUs: []int{1}, OnlineCPUs: 2, IsolatedCPUs: []int{1}}
 	for name, test := range map[string]struct {
 		device    *measure.DeviceState
-		generator measure.Machine
+		generator measure.NodeFacts
 		sameNode  bool
 		want      string
 	}{
 		"not observed":                    {generator: plain},
 		"not known":                       {device: &measure.DeviceState{}, generator: plain},
-		"tuned":                           {device: &measure.DeviceState{Machine: &tuned}, generator: plain},
-		"plain":                           {device: &measure.DeviceState{Machine: &plain}, generator: tuned, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
-		"the same plain node":             {device: &measure.DeviceState{Machine: &plain}, generator: plain, sameNode: true},
-		"the same node, generator tuned":  {device: &measure.DeviceState{Machine: &plain}, generator: isolated, sameNode: true, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
-		"the same node, some is isolated": {device: &measure.DeviceState{Machine: &tuned}, generator: isolated, sameNode: true},
+		"tuned":                           {device: &measure.DeviceState{Node: &tuned}, generator: plain},
+		"plain":                           {device: &measure.DeviceState{Node: &plain}, generator: tuned, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
+		"the same plain node":             {device: &measure.DeviceState{Node: &plain}, generator: plain, sameNode: true},
+		"the same node, generator tuned":  {device: &measure.DeviceState{Node: &plain}, generator: isolated, sameNode: true, want: "DeviceFrequencyScaling DeviceNoCPUIsolation"},
+		"the same node, some is isolated": {device: &measure.DeviceState{Node: &tuned}, generator: isolated, sameNode: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var codes []string
-			for _, w := range DeviceWarnings(test.device, &measure.GeneratorState{Machine: &test.generator}, test.sameNode) {
+			for _, w := range DeviceWarnings(test.device, &measure.GeneratorState{Node: &test.generator}, test.sameNode) {
 				codes = append(codes, w.Code)
 			}
 			if got := strings.Join(codes, " "); got != test.want {
@@ -211,10 +211,10 @@ func TestDeviceWarnings(t *testing.T) {
 func TestEvidenceRoom(t *testing.T) {
 	instr := instructions()
 	room := EvidenceRoom(instr, 0)
-	if room < evidence.Bytes(seen(nil)) || room > mostRecordEvidence {
+	if room < evidence.Bytes(seen(nil)) || room > maxRecordEvidence {
 		t.Errorf("%d bytes for a trial of %d", room, evidence.Bytes(seen(nil)))
 	}
-	if got := EvidenceRoom(instr, mostEvidenceBytes); got != 0 {
+	if got := EvidenceRoom(instr, maxEvidenceBytes); got != 0 {
 		t.Errorf("%d bytes where all is taken", got)
 	}
 	if got := EvidenceRoom(measure.Instructions{}, 0); got != 0 {
@@ -234,7 +234,7 @@ func TestEvidenceRoom(t *testing.T) {
 			taken += room
 			trials++
 		}
-		if free := measure.MaximumResultsBytes - expected; taken > max(0, free/2) || taken > mostEvidenceBytes {
+		if free := measure.MaximumResultsBytes - expected; taken > max(0, free/2) || taken > maxEvidenceBytes {
 			t.Errorf("%d sizes: %d bytes of evidence in %d trials, %d are free", sizes, taken, trials, free)
 		}
 	}
@@ -245,6 +245,102 @@ func TestRecordsWithoutEvidence(t *testing.T) {
 	text, err := json.Marshal(measure.Record{})
 	if err != nil || strings.Contains(string(text), "evidence") {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestPerFrame checks that processor time is divided by the frames of the trials in which it is
+// known, in both directions, however long nothing was sent.
+func TestPerFrame(t *testing.T) {
+	record := func(sent uint64, packet *measure.Packet, change func(*measure.Evidence)) measure.Record {
+		return measure.Record{
+			Trial: measure.Trial{Packet: packet}, Evidence: seen(change),
+			Outcome: measure.Outcome{Directions: []measure.DirectionOutcome{{SentFrames: sent, SentFragments: 3 * sent}, {SentFrames: sent}}},
+		}
+	}
+	guest := func(e *measure.Evidence) {
+		e.SoftirqThreadsMilliseconds = new(int64(40))
+		e.Functions = []measure.FunctionEvidence{{
+			Name: "fw", ElapsedMilliseconds: 2000, Guest: &measure.CPUTime{SoftirqMilliseconds: 600, StealMilliseconds: 20},
+			Domain: &measure.DomainTime{VCPUMilliseconds: new(int64(800)), VhostMilliseconds: new(int64(500))},
+		}}
+	}
+	waited := func(e *measure.Evidence) {
+		e.ElapsedMilliseconds, e.Functions[0].ElapsedMilliseconds = 3000, 3000
+	}
+	for name, test := range map[string]struct {
+		records []measure.Record
+		node    *v1alpha1.NodeFrameCost
+		sent    *int64
+		r1      v1alpha1.FunctionCPU
+	}{
+		// 900 ms of softirq for 1,000,000 frames.
+		"a pod": {
+			[]measure.Record{record(500_000, nil, nil)},
+			&v1alpha1.NodeFrameCost{UserNanoseconds: 150, SystemNanoseconds: 20, SoftirqNanoseconds: 900}, new(int64(1_000_000)),
+			v1alpha1.FunctionCPU{ProcessNanosecondsPerFrame: new(int64(5))},
+		},
+		"it answered late": {
+			[]measure.Record{record(500_000, nil, waited)},
+			&v1alpha1.NodeFrameCost{UserNanoseconds: 150, SystemNanoseconds: 20, SoftirqNanoseconds: 900}, new(int64(1_000_000)),
+			v1alpha1.FunctionCPU{ProcessNanosecondsPerFrame: new(int64(5))},
+		},
+		// 1800 ms for 4,000,000 frames.
+		"two trials": {
+			[]measure.Record{record(500_000, nil, nil), record(1_500_000, nil, nil)},
+			&v1alpha1.NodeFrameCost{UserNanoseconds: 75, SystemNanoseconds: 10, SoftirqNanoseconds: 450}, new(int64(4_000_000)),
+			v1alpha1.FunctionCPU{ProcessNanosecondsPerFrame: new(int64(3))},
+		},
+		"a virtual machine": {
+			[]measure.Record{record(500_000, nil, guest)},
+			&v1alpha1.NodeFrameCost{UserNanoseconds: 150, SystemNanoseconds: 20, SoftirqNanoseconds: 900, SoftirqThreadsNanoseconds: new(int64(40))}, new(int64(1_000_000)),
+			v1alpha1.FunctionCPU{
+				Guest:  &v1alpha1.GuestCPU{PerFrame: &v1alpha1.GuestFrameCost{SoftirqNanoseconds: 600, StealNanoseconds: 20}},
+				Domain: &v1alpha1.DomainCPU{PerFrame: &v1alpha1.DomainFrameCost{VCPUNanoseconds: new(int64(800)), VhostNanoseconds: new(int64(500))}},
+			},
+		},
+		// The function is known in one of two trials, the node in both.
+		"a trial without the function": {
+			[]measure.Record{record(500_000, nil, nil), record(500_000, nil, func(e *measure.Evidence) { e.Functions = nil })},
+			&v1alpha1.NodeFrameCost{UserNanoseconds: 150, SystemNanoseconds: 20, SoftirqNanoseconds: 900}, new(int64(2_000_000)),
+			v1alpha1.FunctionCPU{ProcessNanosecondsPerFrame: new(int64(5))},
+		},
+		// Fragments of the first direction alone are counted here.
+		"fragments": {
+			[]measure.Record{record(100_000, &measure.Packet{}, nil)},
+			&v1alpha1.NodeFrameCost{UserNanoseconds: 500, SystemNanoseconds: 67, SoftirqNanoseconds: 3000}, new(int64(300_000)),
+			v1alpha1.FunctionCPU{ProcessNanosecondsPerFrame: new(int64(17))},
+		},
+		"TCP, whose frames are not counted": {records: []measure.Record{{Evidence: seen(nil)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, _ := usedIn(test.records)
+			f := got.Functions[0]
+			cost := v1alpha1.FunctionCPU{ProcessNanosecondsPerFrame: f.ProcessNanosecondsPerFrame}
+			if f.Guest != nil {
+				cost.Guest, cost.Domain = &v1alpha1.GuestCPU{PerFrame: f.Guest.PerFrame}, &v1alpha1.DomainCPU{PerFrame: f.Domain.PerFrame}
+			}
+			if diff := cmp.Diff(test.node, got.Node.PerFrame) + cmp.Diff(test.sent, got.SentFrames) + cmp.Diff(test.r1, cost); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestCPUOfTaggedFrames checks that a load with tagged frames has the use of all of its streams.
+func TestCPUOfTaggedFrames(t *testing.T) {
+	const streams = 3
+	instr := taggedInstructions(streams)
+	records, err := newBench(hardCap()).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range records {
+		records[i].Evidence = seen(nil)
+	}
+	for _, c := range Results(instr, records).Frames[0].CPU {
+		if c.Load != "" && c.Trials != streams {
+			t.Errorf("load %s: the use of %d trials, want that of %d streams", c.Load, c.Trials, streams)
+		}
 	}
 }
 

@@ -5,24 +5,24 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// mostSteal is the share of a node's processor time, in parts per million, that a hypervisor may
+// maxSteal is the share of a node's processor time, in parts per million, that a hypervisor may
 // withhold without a warning; the same as for the generator.
-const mostSteal = 5000
+const maxSteal = 5000
 
-// DeviceWarnings returns doubts about the machine that the chain ran on. Where it is the
+// DeviceWarnings returns doubts about the node that the chain ran on. Where it is the
 // generator's too, it leaves out what the generator's warnings already say.
 func DeviceWarnings(device *measure.DeviceState, generator *measure.GeneratorState, sameNode bool) []v1alpha1.Warning {
-	if device == nil || device.Machine == nil {
+	if device == nil || device.Node == nil {
 		return nil
 	}
 	d := &warningList{seen: map[string]bool{}}
 	said := map[string]bool{}
 	if sameNode {
-		for _, w := range MachineWarnings(generator, sameNode) {
+		for _, w := range GeneratorWarnings(generator, sameNode) {
 			said[w.Code] = true
 		}
 	}
-	m := device.Machine
+	m := device.Node
 	if changing := unsteadyGovernors(m); len(changing) > 0 && !said[v1alpha1.WarningFrequencyScaling] {
 		d.add(v1alpha1.WarningDeviceFrequencyScaling, wholeRun,
 			"CPUs of the chain's node change their frequency with their load (scaling governor %s), so figures depend on what ran before; set the governor to %s.",
@@ -36,7 +36,7 @@ func DeviceWarnings(device *measure.DeviceState, generator *measure.GeneratorSta
 	return d.list
 }
 
-func unsteadyGovernors(m *measure.Machine) []string {
+func unsteadyGovernors(m *measure.NodeFacts) []string {
 	var changing []string
 	for _, governor := range m.ScalingGovernors {
 		if governor != steadyGovernor {
@@ -69,7 +69,7 @@ func (w *replay) warnEvidence(d *warningList, size measure.Size) {
 			}
 		}
 	}
-	if elapsed > 0 && stolen*1_000_000 > elapsed*mostSteal {
+	if elapsed > 0 && stolen*1_000_000 > elapsed*maxSteal {
 		d.add(v1alpha1.WarningDeviceSteal, size,
 			"A hypervisor held back the CPUs of the chain's node for %d ms of the %d ms that they had in trials that count, which lowers the figures.",
 			stolen, elapsed)

@@ -3,10 +3,10 @@ package procedure
 import "vnfbench.io/operator/internal/measure"
 
 const (
-	// mostEvidenceBytes is what all evidence of a run may take of its results, mostRecordEvidence
+	// maxEvidenceBytes is what all evidence of a run may take of its results, maxRecordEvidence
 	// what the evidence of one trial may take.
-	mostEvidenceBytes  = 192 << 10
-	mostRecordEvidence = 4 << 10
+	maxEvidenceBytes  = 192 << 10
+	maxRecordEvidence = 4 << 10
 )
 
 // EvidenceRoom returns how many bytes the next trial's evidence may take, given what the earlier
@@ -22,6 +22,6 @@ func EvidenceRoom(instr measure.Instructions, taken int) int {
 	if trials == 0 {
 		return 0
 	}
-	all := min((measure.MaximumResultsBytes-ExpectedBytes(instr))/2, mostEvidenceBytes)
-	return max(0, min(all/trials, all-taken, mostRecordEvidence))
+	all := min((measure.MaximumResultsBytes-ExpectedBytes(instr))/2, maxEvidenceBytes)
+	return max(0, min(all/trials, all-taken, maxRecordEvidence))
 }

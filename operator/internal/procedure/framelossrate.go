@@ -103,7 +103,7 @@ func lossless(records []measure.Record, n int) bool {
 		return false
 	}
 	for _, r := range records[len(records)-n:] {
-		if r.Outcome.LossRatio() > 0 || behind(r) {
+		if r.Outcome.LossRatio() > 0 || fellShort(r) {
 			return false
 		}
 	}

@@ -107,7 +107,7 @@ func TestFrameLossRateBehind(t *testing.T) {
 		}
 	}
 	// At 90 % the generator may be at its limit; at 80 % it was faster in the warm-up.
-	if trials[360_000] != 1 || trials[320_000] != 1+mostDisturbed || trials[240_000] != 1 {
+	if trials[360_000] != 1 || trials[320_000] != 1+maxDisturbed || trials[240_000] != 1 {
 		t.Errorf("trials by load: %v", trials)
 	}
 	if got := Results(instr, records).Frames[0].FrameLossRate; len(got.Points) != 6 || got.End != v1alpha1.EndTwoTrialsWithoutLoss {

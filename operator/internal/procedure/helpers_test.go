@@ -48,13 +48,13 @@ func newBench(device simulated.Device) *bench {
 	}
 }
 
-const mostSteps = 2000
+const maxSteps = 2000
 
 // run follows Next to the end, and calls each before every step.
 func (b *bench) run(t *testing.T, instr measure.Instructions, each func([]measure.Record, Step)) ([]measure.Record, error) {
 	t.Helper()
 	var records []measure.Record
-	for range mostSteps {
+	for range maxSteps {
 		step, err := Next(instr, records)
 		if err != nil {
 			return records, err
@@ -67,7 +67,7 @@ func (b *bench) run(t *testing.T, instr measure.Instructions, each func([]measur
 		}
 		records = append(records, b.trial(t, step, len(records)))
 	}
-	t.Fatalf("no end after %d trials", mostSteps)
+	t.Fatalf("no end after %d trials", maxSteps)
 	return nil, nil
 }
 

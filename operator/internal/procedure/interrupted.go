@@ -18,8 +18,8 @@ const (
 	// explainedTimes is how many times the frames that were due while a thread was away may be
 	// missing and still be due to that: those of other, shorter pieces are among them.
 	explainedTimes = 2
-	// mostInterrupted is how often in a row an interrupted trial is made again.
-	mostInterrupted = 5
+	// maxInterrupted is how often in a row an interrupted trial is made again.
+	maxInterrupted = 5
 )
 
 // isInterruption reports whether a doubt is that something else held a core that sends.
@@ -93,9 +93,9 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 	switch {
 	case invalidReason(r) != "":
 		s.invalid++
-	case interrupted(r) && !decided(r, s.goals) && s.interruptions < mostInterrupted:
+	case interrupted(r) && !decided(r, s.goals) && s.interruptions < maxInterrupted:
 		s.invalid, s.interruptions = 0, s.interruptions+1
-	case disturbed(r, s.reached) && s.disturbances < mostDisturbed:
+	case disturbed(r, s.reached) && s.disturbances < maxDisturbed:
 		s.invalid, s.disturbances = 0, s.disturbances+1
 	default:
 		*s = sorter{reached: s.reached, goals: s.goals}
@@ -110,7 +110,12 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 // matters only on the core that the device works on.
 func (w *replay) unproven(r measure.Record) bool {
 	limited := func(d measure.Doubt) bool { return d.Code == measure.DoubtLimited }
-	return interrupted(r) && !decided(r, w.goals()) || w.instr.Chain.Hop == measure.HopInline && slices.ContainsFunc(r.Outcome.Doubts, limited)
+	return w.undecided(r) || w.instr.Chain.Hop == measure.HopInline && slices.ContainsFunc(r.Outcome.Doubts, limited)
+}
+
+// undecided reports whether an interruption may have changed what a record shows.
+func (w *replay) undecided(r measure.Record) bool {
+	return interrupted(r) && !decided(r, w.goals())
 }
 
 // goals returns those of the search; nil without one.
@@ -140,14 +145,14 @@ func (w *replay) warnInterrupted(d *warningList, size measure.Size) {
 		}
 		for _, r := range p.counted {
 			trials++
-			if why := interruptedBy(r); why != "" && !decided(r, w.goals()) {
-				count, last = count+1, why
+			if w.undecided(r) {
+				count, last = count+1, interruptedBy(r)
 			}
 		}
 	}
 	if count > 0 {
 		d.add(v1alpha1.WarningInterruptedTrials, size,
 			"What is missing in %d of the %d trials that count may not be the device's: making each again %d times did not help, the last because %s.",
-			count, trials, mostInterrupted, excerpt.Text(last, maxDetailBytes))
+			count, trials, maxInterrupted, excerpt.Text(last, maxDetailBytes))
 	}
 }

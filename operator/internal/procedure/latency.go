@@ -72,7 +72,7 @@ func (latencyOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) b
 }
 
 func (latencyOf) cpuGroups(p *part) []cpuGroup {
-	return []cpuGroup{{atLoad(p.load.Name), []measure.Record{*p.last()}}}
+	return []cpuGroup{{atLoad(p.load.Name), p.counted}}
 }
 
 func (latencyOf) warn(w *replay, d *warningList, size measure.Size, parts []*part) {
@@ -135,16 +135,17 @@ func (w *replay) latencyResults(size measure.Size) []v1alpha1.LatencyResult {
 		if p.stage() != measure.StageLatency || p.size.Name != size.Name || !p.over || p.skipped {
 			continue
 		}
-		out = append(out, p.latencyResult())
+		out = append(out, w.latencyResult(p))
 	}
 	return combineLatency(out)
 }
 
 // latencyResult returns the result of one load in one repeat: of its trial, or of all its
 // streams.
-func (p *part) latencyResult() v1alpha1.LatencyResult {
+func (w *replay) latencyResult(p *part) v1alpha1.LatencyResult {
 	result := v1alpha1.LatencyResult{
 		Load: p.load.Name, IntendedFramesPerSecond: signed(p.last().Trial.IntendedFramesPerSecond),
+		Share: w.shareOf(p), Doubts: loadDoubtsOf(p.counted),
 	}
 	var directions []v1alpha1.DirectionResult
 	for _, r := range p.counted {

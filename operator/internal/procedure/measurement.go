@@ -203,7 +203,7 @@ func warnUnsent(d *warningList, p *part, what string) {
 			}
 		}
 	}
-	if worst > mostUnsent {
+	if worst > maxUnsent {
 		d.add(v1alpha1.WarningLoadNotReached, p.size,
 			"The generator left %d of each million frames of %s unsent (%d frames/s were intended).", worst, what, rate)
 	}

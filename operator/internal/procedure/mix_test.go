@@ -26,9 +26,9 @@ func TestAMixIsOneMoreSize(t *testing.T) {
 		DurationSeconds: 1, Repeats: 1, Profiles: []v1alpha1.LoadProfile{{Name: "mixed", Size: "SimpleIMIX", FramesPerSecond: new(int64(5000))}},
 	}
 	most := mix.LineRateFramesPerSecond(instr.LinkBitsPerSecond)
-	told := false
+	named := false
 	records, err := newBench(simulated.HardCap{CapacityFramesPerSecond: 100e6}).run(t, instr, func(records []measure.Record, step Step) {
-		told = told || strings.Contains(Progress(instr, records).Stage, "mix SimpleIMIX")
+		named = named || strings.Contains(Progress(instr, records).Stage, "mix SimpleIMIX")
 		switch trial := step.Trial; {
 		case step.Done:
 		case trial.Size != "SimpleIMIX" && trial.Mix != nil:
@@ -42,7 +42,7 @@ func TestAMixIsOneMoreSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !told {
+	if !named {
 		t.Error("the progress never names the mix")
 	}
 	figures := Results(instr, records)

@@ -41,14 +41,14 @@ func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 		step, err := next(instr, of(sideWithout, records))
 		if err != nil || !step.Done {
 			if begun := slices.IndexFunc(records, func(r measure.Record) bool { return r.Neighbors }); err == nil && begun >= 0 {
-				err = fmt.Errorf("%w: record %d was made beside neighbours before all was measured without them", ErrRecords, begun)
+				err = fmt.Errorf("%w: record %d was made with neighbors before all was measured without them", ErrRecords, begun)
 			}
 			return step, err
 		}
 		records = of(sideWith, records)
 	}
 	step, err := next(instr, records)
-	step.Neighbors = instr.Beside() && err == nil && !step.Done && step.Path != PathCalibration
+	step.Neighbors = instr.HasNeighbors() && err == nil && !step.Done && step.Path != PathCalibration
 	return step, err
 }
 
@@ -68,9 +68,9 @@ func Progress(instr measure.Instructions, records []measure.Record) measure.Prog
 	case without.Percent < 100 && !without.Calibrated:
 		out.Stage = without.Stage
 	case without.Percent < 100:
-		out.Stage = excerpt.Text(without.Stage+", without neighbours", maxStageBytes)
+		out.Stage = excerpt.Text(without.Stage+", without neighbors", maxStageBytes)
 	case with.Percent < 100:
-		out.Stage = excerpt.Text(with.Stage+", beside neighbours", maxStageBytes)
+		out.Stage = excerpt.Text(with.Stage+", with neighbors", maxStageBytes)
 	}
 	return out
 }
@@ -80,7 +80,7 @@ func Progress(instr measure.Instructions, records []measure.Record) measure.Prog
 // so far, which their statistics count. Where neighbors are compared, the figures are those with
 // them; those without are in the comparison.
 func Results(instr measure.Instructions, records []measure.Record) Figures {
-	if !instr.Beside() {
+	if !instr.HasNeighbors() {
 		return results(instr, records)
 	}
 	if !instr.Compares() {
@@ -96,8 +96,8 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 	}
 	out.Warnings = append(out.Warnings, warnNeighbors(instr, records)...)
 	for _, w := range without.Warnings {
-		if !slices.ContainsFunc(out.Warnings, func(o v1alpha1.Warning) bool { return o.Message == w.Message }) && len(out.Warnings) < mostWarnings {
-			w.Message = excerpt.Text("Without neighbours: "+w.Message, maxWarningBytes)
+		if !slices.ContainsFunc(out.Warnings, func(o v1alpha1.Warning) bool { return o.Message == w.Message }) && len(out.Warnings) < maxWarnings {
+			w.Message = excerpt.Text("Without neighbors: "+w.Message, maxWarningBytes)
 			out.Warnings = append(out.Warnings, w)
 		}
 	}
@@ -187,8 +187,8 @@ func loads(instr measure.Instructions, records []measure.Record) []v1alpha1.Nois
 	return out
 }
 
-// leastPercent of what was asked of a neighbor counts as reached.
-const leastPercent = 90
+// minPercent of what was asked of a neighbor counts as reached.
+const minPercent = 90
 
 // warnNeighbors warns where a neighbor did not do what was asked for. Nothing can be said about
 // memory and disk: their load is as fast as the node allows.
@@ -197,18 +197,18 @@ func warnNeighbors(instr measure.Instructions, records []measure.Record) []v1alp
 	for _, c := range accompanied(instr, records) {
 		if lost := c.stopped + c.trials - c.known; lost > 0 {
 			d.add(v1alpha1.WarningNeighborStopped, wholeRun,
-				"In %d of %d trials neighbour %q did not load, or did not say that it did, so their figures may be those without it.", lost, c.trials, c.load.Name)
+				"In %d of %d trials neighbor %q did not load, or did not say that it did, so their figures may be those without it.", lost, c.trials, c.load.Name)
 		}
 		if c.milliseconds == 0 {
 			continue
 		}
-		if intended, got := c.load.IntendedMilliCPU(), c.each(c.cpu); intended > 0 && got*100 < intended*leastPercent {
+		if intended, got := c.load.IntendedMilliCPU(), c.each(c.cpu); intended > 0 && got*100 < intended*minPercent {
 			d.add(v1alpha1.WarningNeighborLoadNotReached, wholeRun,
-				"Neighbour %q took %d of the %d thousandths of a CPU that it was asked to take: the node gave it no more.", c.load.Name, got, intended)
+				"Neighbor %q took %d of the %d thousandths of a CPU that it was asked to take: the node gave it no more.", c.load.Name, got, intended)
 		}
-		if intended, got := c.load.IntendedFramesPerSecond(), c.each(c.received); intended > 0 && got*100 < intended*leastPercent {
+		if intended, got := c.load.IntendedFramesPerSecond(), c.each(c.received); intended > 0 && got*100 < intended*minPercent {
 			d.add(v1alpha1.WarningNeighborLoadNotReached, wholeRun,
-				"Neighbour %q sent %d and received %d of the %d frames/s that it was asked for: the node gave it no more.", c.load.Name, c.each(c.sent), got, intended)
+				"Neighbor %q sent %d and received %d of the %d frames/s that it was asked for: the node gave it no more.", c.load.Name, c.each(c.sent), got, intended)
 		}
 	}
 	return d.list

@@ -32,7 +32,7 @@ func noisyRun(t *testing.T, instr measure.Instructions, each func([]measure.Reco
 	t.Helper()
 	quiet, noisy := newBench(simulated.HardCap{CapacityFramesPerSecond: 400_000}), newBench(simulated.HardCap{CapacityFramesPerSecond: 200_000})
 	var records []measure.Record
-	for range mostSteps {
+	for range maxSteps {
 		step, err := Next(instr, records)
 		if err != nil {
 			t.Fatal(err)
@@ -64,11 +64,11 @@ func TestNeighborsCompared(t *testing.T) {
 			t.Errorf("after %d trials, done %v: %+v, was %d", len(records), step.Done, p, percent)
 		}
 		percent = p.Percent
-		if step.Neighbors && !strings.HasSuffix(p.Stage, ", beside neighbours") {
+		if step.Neighbors && !strings.HasSuffix(p.Stage, ", with neighbors") {
 			t.Errorf("stage %q", p.Stage)
 		}
 		if step.Neighbors && (step.Path == PathCalibration || !p.Calibrated) {
-			t.Errorf("%+v beside neighbours", step)
+			t.Errorf("%+v with neighbors", step)
 		}
 	})
 	first := slices.IndexFunc(records, func(r measure.Record) bool { return r.Neighbors })
@@ -83,7 +83,7 @@ func TestNeighborsCompared(t *testing.T) {
 	figures := Results(instr, records)
 	ndr := figures.Frames[0].Throughput[0].FramesPerSecond
 	if ndr > 200_000 || ndr < 190_000 {
-		t.Errorf("NDR beside neighbours is %d", ndr)
+		t.Errorf("NDR with neighbors is %d", ndr)
 	}
 	row := figures.Neighbors.Comparison[0]
 	if row.Metric != v1alpha1.MetricThroughputFramesPerSecond || *row.With != ndr || *row.Without > 400_000 || *row.Without < 380_000 ||
@@ -107,7 +107,7 @@ func TestNeighborsWith(t *testing.T) {
 	records := noisyRun(t, instr, nil)
 	for _, r := range records {
 		if r.Neighbors == calibrates(r.Stage) {
-			t.Errorf("stage %s, neighbours %v", r.Stage, r.Neighbors)
+			t.Errorf("stage %s, neighbors %v", r.Stage, r.Neighbors)
 		}
 	}
 	figures := Results(instr, records)

@@ -224,8 +224,8 @@ func TestDisturbedTrials(t *testing.T) {
 		disturbances int
 		want         v1alpha1.UpperBoundCause
 	}{
-		"twice":  {mostDisturbed, v1alpha1.CauseDeviceLoss},
-		"always": {mostSteps, v1alpha1.CauseGeneratorCeiling},
+		"twice":  {maxDisturbed, v1alpha1.CauseDeviceLoss},
+		"always": {maxSteps, v1alpha1.CauseGeneratorCeiling},
 	} {
 		t.Run(name, func(t *testing.T) {
 			instr := instructions()

@@ -110,7 +110,7 @@ func (receiveRateOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResul
 // receiveRates returns the figures of a part.
 func (w *replay) receiveRates(p *part) *v1alpha1.ReceiveRateResult {
 	most, set := w.flatOut(p.size)
-	out := &v1alpha1.ReceiveRateResult{IntendedFramesPerSecond: signed(most.framesPerSecond)}
+	out := &v1alpha1.ReceiveRateResult{IntendedFramesPerSecond: signed(most.framesPerSecond), Doubts: loadDoubtsOf(p.counted)}
 	if set {
 		out.MaximumOrigin = most.origin
 	}

@@ -169,7 +169,7 @@ func (w *replay) usable(p *part, attempts []attempt) (last *attempt, invalid int
 		switch {
 		case invalidReason(a.overload) != "":
 			invalid++
-		case disturbed(a.overload, reached) && !a.overloaded(throughput) && disturbances < mostDisturbed:
+		case disturbed(a.overload, reached) && !a.overloaded(throughput) && disturbances < maxDisturbed:
 			invalid, disturbances = 0, disturbances+1
 		default:
 			last, invalid, disturbances = &attempts[i], 0, 0
@@ -202,6 +202,7 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 	}
 	a := attemptsOf(p.counted)[0]
 	out.End, out.OverloadLossPartsPerMillion, out.Trials = a.end(w.recoveryRule(p)), worstLoss(a.overload.Outcome), int32(len(a.trials))
+	out.Doubts = doubtsOf(append(slices.Clone(a.trials), a.overload))
 	after := func(r measure.Record) time.Duration { return r.Outcome.StartedAt.Sub(ended(a.overload)) }
 	unsure := func(r measure.Record) time.Duration { return time.Duration(r.Outcome.StartUncertaintyNanoseconds) }
 	lower := time.Duration(0)

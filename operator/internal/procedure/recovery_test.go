@@ -59,7 +59,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// Where there is no recovery time, the result has no bound that nobody measured, and a warning
+// Where there is no recovery time, the result has no bound that was not measured, and a warning
 // has the reason.
 func TestNoRecoveryTime(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -87,22 +87,75 @@ func (w *replay) combineThroughput(list []v1alpha1.ThroughputResult, size measur
 			out = append(out, first)
 			continue
 		}
-		rates := make([]int64, len(group))
-		for i, t := range group {
-			rates[i] = t.FramesPerSecond
-			if i > 0 {
-				widen(&first, t)
-			}
-		}
+		rates := values(group, func(t v1alpha1.ThroughputResult) int64 { return t.FramesPerSecond })
 		rate := int64(math.Floor(statistics.Mean(rates)))
+		if first.Censored = censored(group, rates); first.Censored != nil {
+			rate = slices.Min(rates)
+		} else {
+			first.Statistics = w.limitStatistics(group, rates, rate)
+		}
+		for _, t := range group[1:] {
+			widen(&first, t)
+		}
 		first.FramesPerSecond = rate
 		first.FragmentsPerSecond = fragmentsPerSecond(rate, size)
 		first.Layer1BitsPerSecond = int64(w.instr.Layer1BitsPerSecond(float64(rate), size))
 		first.LineRatePartsPerMillion = signed(share(uint64(rate), lineRate(w.instr, size)))
-		first.Statistics = summarized(v1alpha1.MetricThroughputFramesPerSecond, rates, rate)
 		out = append(out, first)
 	}
 	return out
+}
+
+// censored returns how many repeats are only a floor, and nil where none is.
+func censored(group []v1alpha1.ThroughputResult, rates []int64) *v1alpha1.CensoredRepeats {
+	out := v1alpha1.CensoredRepeats{N: int32(len(group)), Values: rates}
+	for _, t := range group {
+		if t.UpperBoundFramesPerSecond == nil || t.UpperBoundCause != v1alpha1.CauseDeviceLoss {
+			out.Repeats++
+		}
+	}
+	if out.Repeats == 0 {
+		return nil
+	}
+	return &out
+}
+
+// limitStatistics returns the statistics of a searched rate. Its interval is that of the limit
+// between the bounds of every repeat. There the device forwards all but what the goal allows it
+// to lose.
+func (w *replay) limitStatistics(group []v1alpha1.ThroughputResult, rates []int64, rate int64) []v1alpha1.Statistics {
+	forwarded := 1 - w.lossRatio(group[0].Goal)
+	brackets := make([]statistics.Bracket, len(group))
+	for i, t := range group {
+		brackets[i] = statistics.Bracket{
+			Low: float64(t.LowerBoundFramesPerSecond) * forwarded, High: float64(*t.UpperBoundFramesPerSecond) * forwarded,
+		}
+	}
+	out := summarized(v1alpha1.MetricThroughputFramesPerSecond, rates, rate)
+	limit, ok := statistics.IntervalOfLimit(brackets)
+	if !ok {
+		return out
+	}
+	for i := range out {
+		out[i].ConfidenceLow, out[i].ConfidenceHigh = max(0, int64(math.Floor(limit.Low))), int64(math.Ceil(limit.High))
+		out[i].Resolution = new(int64(math.Ceil(limit.Resolution)))
+		if limit.ResolutionLimited {
+			out[i].LimitedBy = v1alpha1.LimitedByResolution
+		}
+	}
+	return out
+}
+
+// lossRatio returns the loss that a goal allows.
+func (w *replay) lossRatio(goal string) float64 {
+	if t := w.instr.Throughput; t != nil {
+		for _, g := range t.Goals {
+			if g.Name == goal {
+				return float64(g.LossPartsPerMillion) / 1e6
+			}
+		}
+	}
+	return 0
 }
 
 // widen adds another repeat to a result: its bounds then enclose what every repeat found, and its
@@ -124,6 +177,7 @@ func widen(into *v1alpha1.ThroughputResult, t v1alpha1.ThroughputResult) {
 	}
 	into.LossPartsPerMillion = max(into.LossPartsPerMillion, t.LossPartsPerMillion)
 	into.Trials += t.Trials
+	into.Doubts = distinct(append(into.Doubts, t.Doubts...))
 }
 
 // causeSeverity orders causes by how little they say about the device.
@@ -143,12 +197,13 @@ func causeSeverity(cause v1alpha1.UpperBoundCause) int {
 func combineLatency(list []v1alpha1.LatencyResult) []v1alpha1.LatencyResult {
 	var out []v1alpha1.LatencyResult
 	for _, group := range grouped(list, func(l v1alpha1.LatencyResult) string { return l.Load }) {
-		result := v1alpha1.LatencyResult{Load: group[0].Load}
+		result := v1alpha1.LatencyResult{Load: group[0].Load, Share: combineShares(group)}
 		var loads []int64
 		var directions []v1alpha1.DirectionResult
 		for _, l := range group {
 			loads = append(loads, l.IntendedFramesPerSecond)
 			directions = append(directions, l.Directions...)
+			result.Doubts = distinct(append(result.Doubts, l.Doubts...))
 		}
 		result.IntendedFramesPerSecond = int64(math.Floor(statistics.Mean(loads)))
 		for _, same := range grouped(directions, func(d v1alpha1.DirectionResult) string { return d.Direction }) {
@@ -183,7 +238,7 @@ func combineDirection(group []v1alpha1.DirectionResult) v1alpha1.DirectionResult
 	out.DelayVariation = combineDelays(group, func(d v1alpha1.DirectionResult) v1alpha1.Delays { return d.DelayVariation })
 	if out.Latency.Samples > 0 {
 		out.PacketDelayVariationP99Nanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.PacketDelayVariationP99Nanoseconds })
-		out.PacketDelayVariationP999Nanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.PacketDelayVariationP999Nanoseconds })
+		out.PacketDelayVariationP999Nanoseconds = knownMean(group, func(d v1alpha1.DirectionResult) *int64 { return d.PacketDelayVariationP999Nanoseconds })
 		out.Statistics = append(
 			summarized(v1alpha1.MetricLatencyP50, values(group, latencyP50), out.Latency.P50Nanoseconds),
 			summarized(v1alpha1.MetricLatencyP99, values(group, latencyP99), out.Latency.P99Nanoseconds)...)
@@ -227,8 +282,8 @@ func combineDelays(group []v1alpha1.DirectionResult, of func(v1alpha1.DirectionR
 	out.P50Nanoseconds = average(func(d v1alpha1.Delays) int64 { return d.P50Nanoseconds })
 	out.P90Nanoseconds = average(func(d v1alpha1.Delays) int64 { return d.P90Nanoseconds })
 	out.P99Nanoseconds = average(func(d v1alpha1.Delays) int64 { return d.P99Nanoseconds })
-	out.P999Nanoseconds = average(func(d v1alpha1.Delays) int64 { return d.P999Nanoseconds })
-	out.P9999Nanoseconds = average(func(d v1alpha1.Delays) int64 { return d.P9999Nanoseconds })
+	out.P999Nanoseconds = knownMean(group, func(d v1alpha1.DirectionResult) *int64 { return of(d).P999Nanoseconds })
+	out.P9999Nanoseconds = knownMean(group, func(d v1alpha1.DirectionResult) *int64 { return of(d).P9999Nanoseconds })
 	return out
 }
 
@@ -276,6 +331,20 @@ func values[T any](list []T, figure func(T) int64) []int64 {
 // meanOf returns a delay's mean, rounded up: delays are never flattered.
 func meanOf[T any](list []T, figure func(T) int64) int64 {
 	return int64(math.Ceil(statistics.Mean(values(list, figure))))
+}
+
+// knownMean returns nil where one repeat has no value: each of them took too few samples, however
+// many all of them have.
+func knownMean[T any](list []T, figure func(T) *int64) *int64 {
+	known := make([]int64, 0, len(list))
+	for _, v := range list {
+		n := figure(v)
+		if n == nil {
+			return nil
+		}
+		known = append(known, *n)
+	}
+	return new(int64(math.Ceil(statistics.Mean(known))))
 }
 
 // summarized uses the figure as the mean, so that both are rounded alike; the ends of the

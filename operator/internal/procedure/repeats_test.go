@@ -3,9 +3,11 @@ package procedure
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -64,9 +66,14 @@ func TestRepeatsOfASteadyDevice(t *testing.T) {
 			rate := single.FramesPerSecond
 			single.Trials *= 3
 			single.Statistics = []v1alpha1.Statistics{{
-				Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 3, Mean: rate, ConfidenceLow: rate, ConfidenceHigh: rate,
-				Minimum: rate, Maximum: rate, Values: []int64{rate, rate, rate},
+				Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 3, Mean: rate,
+				Minimum: rate, Maximum: rate, Values: []int64{rate, rate, rate}, LimitedBy: v1alpha1.LimitedByResolution,
 			}}
+			// All repeats have one bracket. The interval holds 95 % of it, from its lower end.
+			s, kept := &single.Statistics[0], 1-float64(instructions().Throughput.Goals[j].LossPartsPerMillion)/1e6
+			low, high := float64(single.LowerBoundFramesPerSecond)*kept, float64(*single.UpperBoundFramesPerSecond)*kept
+			s.Resolution = new(int64(math.Ceil(high - low)))
+			s.ConfidenceLow, s.ConfidenceHigh = int64(math.Floor(low)), int64(math.Ceil(low+0.95*(high-low)))
 			if diff := cmp.Diff(single, throughput); diff != "" {
 				t.Error(diff)
 			}
@@ -112,7 +119,7 @@ func TestRepeatsOfANoisyDevice(t *testing.T) {
 					t.Errorf("%+v, want the mean %d", s, want)
 				}
 			}
-			if d.Latency.MinNanoseconds > d.Latency.P50Nanoseconds || d.Latency.P9999Nanoseconds > d.Latency.MaxNanoseconds {
+			if d.Latency.MinNanoseconds > d.Latency.P50Nanoseconds || d.Latency.P9999Nanoseconds != nil && *d.Latency.P9999Nanoseconds > d.Latency.MaxNanoseconds {
 				t.Errorf("%+v", d.Latency)
 			}
 		}
@@ -168,24 +175,66 @@ func TestRepeatsAndOldRecords(t *testing.T) {
 	}
 }
 
-func TestCombineDoubtfulRepeats(t *testing.T) {
-	upper := func(v int64) *int64 { return &v }
+func bracketed(framesPerSecond, lower, upper int64, cause v1alpha1.UpperBoundCause) v1alpha1.ThroughputResult {
+	out := v1alpha1.ThroughputResult{
+		Goal: "NDR", Regularity: v1alpha1.Regular, FramesPerSecond: framesPerSecond, LowerBoundFramesPerSecond: lower, UpperBoundCause: cause, Trials: 3,
+	}
+	if upper > 0 {
+		out.UpperBoundFramesPerSecond = &upper
+	}
+	return out
+}
+
+// A repeat that is only a floor is not averaged: the figure is then the smallest of all.
+func TestCombineCensoredRepeats(t *testing.T) {
 	w := &replay{instr: instructions()}
-	got := w.combineThroughput([]v1alpha1.ThroughputResult{
-		{Goal: "NDR", Regularity: v1alpha1.Regular, FramesPerSecond: 100, LowerBoundFramesPerSecond: 100, UpperBoundFramesPerSecond: upper(102), UpperBoundCause: v1alpha1.CauseDeviceLoss, Trials: 3},
-		{Goal: "NDR", Regularity: v1alpha1.Irregular, FramesPerSecond: 103, LowerBoundFramesPerSecond: 104, UpperBoundCause: v1alpha1.CauseGeneratorCeiling, LossPartsPerMillion: 7, Trials: 4},
-	}, measure.FrameSize(64))
+	second := bracketed(103, 104, 0, v1alpha1.CauseGeneratorCeiling)
+	second.Regularity, second.LossPartsPerMillion, second.Trials = v1alpha1.Irregular, 7, 4
+	got := w.combineThroughput([]v1alpha1.ThroughputResult{bracketed(101, 100, 102, v1alpha1.CauseDeviceLoss), second}, measure.FrameSize(64))
 	want := []v1alpha1.ThroughputResult{{
 		Goal: "NDR", Regularity: v1alpha1.Irregular, FramesPerSecond: 101, Layer1BitsPerSecond: 101 * 84 * 8, LineRatePartsPerMillion: 6,
 		LowerBoundFramesPerSecond: 100, UpperBoundCause: v1alpha1.CauseGeneratorCeiling, LossPartsPerMillion: 7, Trials: 7,
-		Statistics: []v1alpha1.Statistics{{
-			// 12.7062 * 2.1213 / sqrt(2) is 19.06 to each side of 101.5.
-			Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 2, Mean: 101, StandardDeviation: 2, CoefficientOfVariationPartsPerMillion: 20900,
-			ConfidenceLow: 82, ConfidenceHigh: 121, Minimum: 100, Maximum: 103, Values: []int64{100, 103},
-		}},
+		Censored: &v1alpha1.CensoredRepeats{Repeats: 1, N: 2, Values: []int64{101, 103}},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Whatever ends a search before the device's loss makes its repeat a floor.
+func TestWhatIsCensored(t *testing.T) {
+	w := &replay{instr: instructions()}
+	exact := bracketed(100, 100, 102, v1alpha1.CauseDeviceLoss)
+	for name, test := range map[string]struct {
+		other v1alpha1.ThroughputResult
+		want  int32
+	}{
+		"the device's loss":                  {exact, 0},
+		"the generator, which missed a load": {bracketed(100, 100, 102, v1alpha1.CauseGeneratorCeiling), 1},
+		"the maximum load":                   {bracketed(100, 100, 0, v1alpha1.CauseMaximumLoad), 1},
+		"the end of its time":                {bracketed(100, 100, 0, ""), 1},
+		"not even the minimum load":          {bracketed(0, 0, 100, v1alpha1.CauseDeviceLoss), 0},
+	} {
+		got := w.combineThroughput([]v1alpha1.ThroughputResult{exact, test.other, exact}, measure.FrameSize(64))[0]
+		if censored := ptr.Deref(got.Censored, v1alpha1.CensoredRepeats{}).Repeats; censored != test.want || (len(got.Statistics) == 0) != (test.want > 0) {
+			t.Errorf("%s: %d censored with statistics %v, want %d", name, censored, got.Statistics, test.want)
+		}
+	}
+}
+
+// Bounds that contradict each other give an interval with each of them in it.
+func TestCombineRepeatsThatDiffer(t *testing.T) {
+	w := &replay{instr: instructions()}
+	got := w.combineThroughput([]v1alpha1.ThroughputResult{
+		bracketed(1000, 1000, 1020, v1alpha1.CauseDeviceLoss), bracketed(1030, 1030, 1050, v1alpha1.CauseDeviceLoss),
+	}, measure.FrameSize(64))[0]
+	want := []v1alpha1.Statistics{{
+		// 12.7062 * 21.2132 / sqrt(2) is 190.59 to each side of 1025, between the middles.
+		Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 2, Mean: 1015, StandardDeviation: 21, CoefficientOfVariationPartsPerMillion: 20900,
+		ConfidenceLow: 834, ConfidenceHigh: 1216, Resolution: new(int64(20)), Minimum: 1000, Maximum: 1030, Values: []int64{1000, 1030},
+	}}
+	if diff := cmp.Diff(want, got.Statistics); diff != "" || got.FramesPerSecond != 1015 || got.Censored != nil {
+		t.Errorf("%+v\n%s", got, diff)
 	}
 }
 

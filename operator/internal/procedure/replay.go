@@ -29,13 +29,14 @@ type phase struct {
 // first, as it does not need the chain.
 func phases(instr measure.Instructions) []phase {
 	var out []phase
-	for _, at := range []place{beforeChain, perSize} {
-		for _, size := range instr.Sizes {
-			out = append(out, phasesAt(at, instr, size)...)
-		}
+	for _, size := range instr.Sizes {
+		out = append(out, phasesAt(beforeChain, instr, size)...)
+	}
+	for _, size := range sizesInOrder(instr) {
+		out = append(out, phasesAt(perSize, instr, size)...)
 	}
 	out = append(out, phasesAt(afterSizes, instr, wholeRun)...)
-	return inRepeatsOf(out, int(instr.Repeats))
+	return loadsInOrder(instr, inRepeatsOf(out, int(instr.Repeats)))
 }
 
 // stage returns the stage of the phase's records.

@@ -30,6 +30,7 @@ type Figures struct {
 // results does what Results does, for one side.
 func results(instr measure.Instructions, records []measure.Record) Figures {
 	w := replayRecords(instr, records)
+	w.declared()
 	out := Figures{Warnings: w.warnings()}
 	for _, m := range registry {
 		m.reportRun(w, &out)
@@ -125,6 +126,7 @@ func (w *replay) searchResults(p *part) []v1alpha1.ThroughputResult {
 			UpperBoundCause:           w.cause(p, r),
 			LossPartsPerMillion:       p.lossAt(r.LowerBoundFramesPerSecond),
 			Trials:                    int32(len(p.history)),
+			Doubts:                    w.throughputDoubts(p, r),
 		}
 		if r.Regular {
 			result.Regularity = v1alpha1.Regular
@@ -181,7 +183,7 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 		DelaySinceDeparture:                 quantiles(d, d.DelaySinceDeparture),
 		DelayVariation:                      delays(d.DelayVariation),
 		PacketDelayVariationP99Nanoseconds:  signed(d.PacketDelayVariationP99()),
-		PacketDelayVariationP999Nanoseconds: signed(d.PacketDelayVariationP999()),
+		PacketDelayVariationP999Nanoseconds: knownSigned(d.PacketDelayVariationP999()),
 		JitterNanoseconds:                   signed(d.JitterNanoseconds),
 	}
 }
@@ -194,7 +196,7 @@ func fragments(n uint64, d measure.DirectionOutcome) *int64 {
 	return new(signed(n))
 }
 
-// quantiles returns nil where the driver does not tell the wait from the device's share: a frame
+// quantiles returns nil where the driver does not separate the wait from the device's share: a frame
 // that left takes time to arrive.
 func quantiles(d measure.DirectionOutcome, q measure.DelayQuantiles) *v1alpha1.DelayQuantiles {
 	if d.DelaySinceDeparture.MaxNanoseconds == 0 {
@@ -213,8 +215,8 @@ func delays(d measure.Delays) v1alpha1.Delays {
 		P50Nanoseconds:   signed(d.P50Nanoseconds),
 		P90Nanoseconds:   signed(d.P90Nanoseconds),
 		P99Nanoseconds:   signed(d.P99Nanoseconds),
-		P999Nanoseconds:  signed(d.P999Nanoseconds),
-		P9999Nanoseconds: signed(d.P9999Nanoseconds),
+		P999Nanoseconds:  knownSigned(d.P999()),
+		P9999Nanoseconds: knownSigned(d.P9999()),
 		MaxNanoseconds:   signed(d.MaxNanoseconds),
 	}
 }
@@ -270,3 +272,11 @@ func share(part, whole uint64) uint64 {
 }
 
 func signed(v uint64) int64 { return int64(min(v, math.MaxInt64)) }
+
+// knownSigned returns nil for a value that is not known.
+func knownSigned(v *uint64) *int64 {
+	if v == nil {
+		return nil
+	}
+	return new(signed(*v))
+}

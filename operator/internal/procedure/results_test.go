@@ -15,7 +15,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 // TestGolden compares everything that a run results in, in the API's own words.
 func TestGolden(t *testing.T) {
@@ -192,7 +192,7 @@ func TestWarnings(t *testing.T) {
 			device: simulated.HardCap{CapacityFramesPerSecond: 50e6},
 			change: func(i *measure.Instructions) { i.Calibration, i.Sizes = nil, sizes(64) },
 			spoil: func(r *measure.Record) {
-				if behind(*r) {
+				if fellShort(*r) {
 					r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtMissedDeadlines, Detail: "all late"})
 				}
 			},
@@ -260,7 +260,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	for i := range 200 {
 		d.add("Code", measure.FrameSize(1+i%100), "%s", strings.Repeat("ä", 400+i%100))
 	}
-	if len(d.list) != mostWarnings {
+	if len(d.list) != maxWarnings {
 		t.Errorf("got %d warnings", len(d.list))
 	}
 	for _, w := range d.list {

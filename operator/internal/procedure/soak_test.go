@@ -108,7 +108,7 @@ func TestSoakEnds(t *testing.T) {
 		intervals int
 		seconds   int64
 	}{
-		"goes on":       {nil, v1alpha1.SoakCompleted, 6, 55},
+		"continues":     {nil, v1alpha1.SoakCompleted, 6, 55},
 		"stops":         {new(int32(0)), v1alpha1.SoakLoss, 3, 30},
 		"tolerates":     {new(int32(10)), v1alpha1.SoakCompleted, 6, 55},
 		"just too much": {new(int32(9)), v1alpha1.SoakLoss, 3, 30},

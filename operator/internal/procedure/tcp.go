@@ -89,7 +89,7 @@ func validateTCP(instr measure.Instructions) error {
 	seen := map[int32]bool{}
 	for _, n := range t.Streams {
 		if n < 1 || seen[n] {
-			return fmt.Errorf("%w: %d TCP connections stand there twice or are none", ErrInstructions, n)
+			return fmt.Errorf("%w: %d TCP connections are listed twice or are none", ErrInstructions, n)
 		}
 		seen[n] = true
 	}
@@ -167,7 +167,12 @@ func (w *replay) tcpResult() *v1alpha1.TCPResult {
 		result := v1alpha1.TCPStreamsResult{Streams: n}
 		for _, direction := range measure.TCPDirections(w.instr.TCP.Directions) {
 			if group := repeats[direction]; len(group) > 0 {
-				result.Directions = append(result.Directions, combineTCP(group))
+				combined := combineTCP(group)
+				combined.Doubts = doubtsOf(records)
+				if w.endIsLimit(combined, out.Ends, n) {
+					combined.Doubts = distinct(append(combined.Doubts, v1alpha1.DoubtEndpointCeiling))
+				}
+				result.Directions = append(result.Directions, combined)
 			}
 		}
 		if used, found := usedIn(records); found {
@@ -271,6 +276,23 @@ func threads(ends []v1alpha1.TCPEnd, streams int32) int64 {
 	return int64(streams)
 }
 
+// busierEnd returns which end of a direction used more CPU time, and how much.
+func busierEnd(d v1alpha1.TCPDirectionResult) (end string, used int64) {
+	if d.ReceiverCPUPartsPerMillion > d.SenderCPUPartsPerMillion {
+		return "receiver", d.ReceiverCPUPartsPerMillion
+	}
+	return "sender", d.SenderCPUPartsPerMillion
+}
+
+// endIsLimit reports whether an end, or a generator that is both, may be the limit.
+func (w *replay) endIsLimit(d v1alpha1.TCPDirectionResult, ends []v1alpha1.TCPEnd, streams int32) bool {
+	if w.instr.Stateful != nil {
+		return d.SenderCPUPartsPerMillion >= wholeCPU
+	}
+	_, used := busierEnd(d)
+	return used >= wholeCPU*threads(ends, streams)
+}
+
 // warnTCP names what bounds the figures other than the device.
 func (w *replay) warnTCP(d *warningList) {
 	result := w.tcpResult()
@@ -279,23 +301,19 @@ func (w *replay) warnTCP(d *warningList) {
 	}
 	for _, s := range result.Streams {
 		for _, direction := range s.Directions {
-			if w.instr.Stateful != nil {
-				if direction.SenderCPUPartsPerMillion >= wholeCPU {
-					d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
-						"With %s in direction %s, the generator's threads, which are both ends, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
-						connections(s.Streams), direction.Direction, direction.SenderCPUPartsPerMillion/10_000)
-				}
+			if !slices.Contains(direction.Doubts, v1alpha1.DoubtEndpointCeiling) {
 				continue
 			}
-			end, used := "sender", direction.SenderCPUPartsPerMillion
-			if direction.ReceiverCPUPartsPerMillion > used {
-				end, used = "receiver", direction.ReceiverCPUPartsPerMillion
-			}
-			if used >= wholeCPU*threads(result.Ends, s.Streams) {
+			if w.instr.Stateful != nil {
 				d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
-					"With %s in direction %s, iperf3 at the %s used %d %% of a CPU, so this end may be the limit, and the device may do better.",
-					connections(s.Streams), direction.Direction, end, used/10_000)
+					"With %s in direction %s, the generator's threads, which are both ends, were busy for %d %% of the time, so they may be the limit, and the device may do better.",
+					connections(s.Streams), direction.Direction, direction.SenderCPUPartsPerMillion/10_000)
+				continue
 			}
+			end, used := busierEnd(direction)
+			d.add(v1alpha1.WarningEndpointCeiling, wholeRun,
+				"With %s in direction %s, iperf3 at the %s used %d %% of a CPU, so this end may be the limit, and the device may do better.",
+				connections(s.Streams), direction.Direction, end, used/10_000)
 		}
 	}
 	var segmenting []string

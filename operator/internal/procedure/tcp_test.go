@@ -230,7 +230,7 @@ func TestTCPUse(t *testing.T) {
 	instr := tcpOnly(1, 4)
 	records := []measure.Record{tcpRecord(0, 1, 0, 1e9), tcpRecord(1, 4, 0, 3e9), tcpRecord(2, 1, 1, 1e9), tcpRecord(3, 4, 1, 3e9)}
 	if figures := Results(instr, records); figures.TCP.Streams[0].CPU != nil {
-		t.Errorf("a use that nobody has seen: %+v", figures.TCP.Streams[0].CPU)
+		t.Errorf("a CPU use that was not measured: %+v", figures.TCP.Streams[0].CPU)
 	}
 	for i, softirq := range []int64{300, 1200, 500, 1400} {
 		records[i].Evidence = seen(func(e *measure.Evidence) { e.Node.SoftirqMilliseconds = softirq })

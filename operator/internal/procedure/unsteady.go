@@ -3,6 +3,8 @@ package procedure
 import (
 	"math"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/statistics"
@@ -11,8 +13,6 @@ import (
 const (
 	// unsteadyTail is how many medians the p99.9 delay of a steady load is at most.
 	unsteadyTail = 10
-	// leastTailSamples leaves ten frames beyond p99.9.
-	leastTailSamples = 10_000
 	// unsteadyVariation is the coefficient of variation of p99 over the repeats, in parts per
 	// million, that a steady load stays below.
 	unsteadyVariation = 200_000
@@ -28,7 +28,7 @@ func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
 		var scatter v1alpha1.Statistics
 		for _, direction := range l.Directions {
 			delays := direction.Latency
-			if delays.Samples >= leastTailSamples && delays.P999Nanoseconds > unsteadyTail*delays.P50Nanoseconds && delays.P999Nanoseconds > tail.P999Nanoseconds {
+			if p999 := delays.P999Nanoseconds; p999 != nil && *p999 > unsteadyTail*delays.P50Nanoseconds && *p999 > ptr.Deref(tail.P999Nanoseconds, 0) {
 				tail = delays
 			}
 			for _, s := range direction.Statistics {
@@ -40,7 +40,7 @@ func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
 		if tail.Samples > 0 {
 			d.add(v1alpha1.WarningUnsteadyLatency, size,
 				"At load %s one frame in a thousand took %d ns or more, over %d times the median of %d ns: something held up the device or the generator.",
-				l.Load, tail.P999Nanoseconds, unsteadyTail, tail.P50Nanoseconds)
+				l.Load, *tail.P999Nanoseconds, unsteadyTail, tail.P50Nanoseconds)
 		}
 		if scatter.N > 0 {
 			d.add(v1alpha1.WarningUnsteadyLatency, size,
@@ -94,7 +94,7 @@ func (w *replay) forwardingBands(size measure.Size) (statistics.Bands, bool) {
 	loads := map[int64][]uint64{}
 	for _, p := range w.all(measure.StageThroughput, size) {
 		for _, r := range p.counted {
-			if behind(r) || r.Outcome.LossRatio()*1e6 < overloadedLoss {
+			if fellShort(r) || r.Outcome.LossRatio()*1e6 < overloadedLoss {
 				continue
 			}
 			rate := int64(r.Outcome.ForwardingFramesPerSecond())

@@ -144,7 +144,7 @@ func TestStretchedTrials(t *testing.T) {
 	b := newBench(hardCap())
 	b.spoil = func(r *measure.Record) {
 		if r.Load == "idle" {
-			r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtStretched, Detail: "the trial took 9s in place of 5s"})
+			r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtStretched, Detail: "the trial took 9s instead of 5s"})
 		}
 	}
 	records, err := b.run(t, instructions(), nil)
@@ -152,15 +152,15 @@ func TestStretchedTrials(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := messages(Results(instructions(), records).Warnings, v1alpha1.WarningStretchedTrials)
-	if len(got) != 2 || !strings.HasSuffix(got[0], "the last because the trial took 9s in place of 5s (StretchedTrial).") {
+	if len(got) != 2 || !strings.HasSuffix(got[0], "the last because the trial took 9s instead of 5s (StretchedTrial).") {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestMachineWarnings(t *testing.T) {
+func TestGeneratorWarnings(t *testing.T) {
 	fallback := &measure.Description{Fallbacks: []string{"an inner veth pair carries the frames"}}
-	shared := func(governors ...string) *measure.Machine {
-		return &measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: governors}
+	shared := func(governors ...string) *measure.NodeFacts {
+		return &measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: governors}
 	}
 	for name, test := range map[string]struct {
 		state    *measure.GeneratorState
@@ -174,11 +174,11 @@ func TestMachineWarnings(t *testing.T) {
 			want:  []string{"TransmitFallback: About the generator: an inner veth pair carries the frames."},
 		},
 		"set for measuring": {
-			state:    &measure.GeneratorState{Machine: &measure.Machine{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{2, 3}, ScalingGovernors: []string{"performance"}}},
+			state:    &measure.GeneratorState{Node: &measure.NodeFacts{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{2, 3}, ScalingGovernors: []string{"performance"}}},
 			sameNode: true,
 		},
-		"cores of its own that are not isolated": {
-			state:    &measure.GeneratorState{Machine: &measure.Machine{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{3}}},
+		"dedicated cores that are not isolated": {
+			state:    &measure.GeneratorState{Node: &measure.NodeFacts{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{3}}},
 			sameNode: true,
 			want:     []string{"NoCPUIsolation: 1 of the generator's 2 CPUs are not isolated from the kernel's scheduler, so other work may hold up a frame."},
 		},
@@ -186,7 +186,7 @@ func TestMachineWarnings(t *testing.T) {
 			state: &measure.GeneratorState{
 				Calibration: &measure.Description{Scheduling: "RealTime"},
 				Chain:       &measure.Description{Scheduling: "RealTime", RealTimeLimited: true},
-				Machine:     &measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, IsolatedCPUs: []int{0, 1}},
+				Node:        &measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, IsolatedCPUs: []int{0, 1}},
 			},
 			want: []string{
 				"RealTimeScheduling: The threads that send are scheduled in real time, and the node's kernel limits such threads, so it may hold back frames for some 50 ms of each second; set kernel.sched_rt_runtime_us to -1 there.",
@@ -195,19 +195,19 @@ func TestMachineWarnings(t *testing.T) {
 		},
 		"real time as it should be": {
 			state: &measure.GeneratorState{
-				Chain:   &measure.Description{Scheduling: "RealTime"},
-				Machine: &measure.Machine{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{2, 3}},
+				Chain: &measure.Description{Scheduling: "RealTime"},
+				Node:  &measure.NodeFacts{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{2, 3}},
 			},
 		},
 		"the limit, which ordinary threads do not meet": {
 			state: &measure.GeneratorState{Chain: &measure.Description{Scheduling: "Fair", RealTimeLimited: true}},
 		},
 		"another node": {
-			state: &measure.GeneratorState{Machine: shared()},
+			state: &measure.GeneratorState{Node: shared()},
 			want:  []string{"NoCPUIsolation: 2 of the generator's 2 CPUs are not isolated from the kernel's scheduler, so other work may hold up a frame."},
 		},
 		"nothing is set": {
-			state:    &measure.GeneratorState{Machine: shared("performance", "powersave", "schedutil")},
+			state:    &measure.GeneratorState{Node: shared("performance", "powersave", "schedutil")},
 			sameNode: true,
 			want: []string{
 				"FrequencyScaling: CPUs of the generator change their frequency with their load (scaling governor powersave and schedutil), so delays depend on what ran before; set the governor to performance.",
@@ -218,7 +218,7 @@ func TestMachineWarnings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, w := range MachineWarnings(test.state, test.sameNode) {
+			for _, w := range GeneratorWarnings(test.state, test.sameNode) {
 				got = append(got, w.Code+": "+w.Message)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

@@ -70,24 +70,24 @@ func isExpectedIn(stage measure.Stage, code string) bool {
 }
 
 const (
-	// mostUnsent is the share of a trial's frames that the generator may leave
+	// maxUnsent is the share of a trial's frames that the generator may leave
 	// unsent, in parts per million: the search's tolerance.
-	mostUnsent = search.DefaultUnsentTolerance * 1e6
+	maxUnsent = search.DefaultUnsentTolerance * 1e6
 	// provenPercent of a rate that the generator has sent before on this path is within its
 	// reach: frames left unsent there do not show its limit.
 	provenPercent = 80
-	// mostDisturbed is how often in a row a disturbed trial is made again.
-	mostDisturbed = 2
+	// maxDisturbed is how often in a row a disturbed trial is made again.
+	maxDisturbed = 2
 )
 
-// behind reports whether the generator left more unsent than the search tolerates.
-func behind(r measure.Record) bool { return r.Outcome.UnsentRatio()*1e6 > mostUnsent }
+// fellShort reports whether the generator left more unsent than the search tolerates.
+func fellShort(r measure.Record) bool { return r.Outcome.UnsentRatio()*1e6 > maxUnsent }
 
 // disturbed reports whether the generator was slower than before because something took its CPU.
 // Such a trial says nothing about the device and little about the generator. It is made again; if
 // that does not help, it counts, and the search reports the generator's limit.
 func disturbed(r measure.Record, reached float64) bool {
-	return behind(r) && float64(r.Trial.IntendedFramesPerSecond)*100 <= reached*provenPercent
+	return fellShort(r) && float64(r.Trial.IntendedFramesPerSecond)*100 <= reached*provenPercent
 }
 
 func disturbance(r measure.Record) string {

@@ -10,7 +10,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// The wait before the departure and the time since stand beside every delay, over repeats as
+// The wait before the departure and the time since are next to every delay, over repeats as
 // means and largest values.
 func TestWaitBesideDelays(t *testing.T) {
 	instr := onOneCore()

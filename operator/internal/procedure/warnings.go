@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// mostWarnings and maxWarningBytes are the API's bounds.
-	mostWarnings    = 64
+	// maxWarnings and maxWarningBytes are the API's bounds.
+	maxWarnings     = 64
 	maxWarningBytes = 512
 	// maxDetailBytes limits a reason within a sentence that is also limited.
 	maxDetailBytes = 300
 	// maxStageBytes and maxVersionBytes are the API's bounds of a stage and of a tool's version.
 	maxStageBytes   = 200
 	maxVersionBytes = 32
-	// leastTrial is what RFC 2544 section 24 asks of a trial.
-	leastTrial = time.Minute
+	// minTrial is what RFC 2544 section 24 asks of a trial.
+	minTrial = time.Minute
 )
 
 // warningList collects warnings in order, each once.
@@ -40,7 +40,7 @@ var wholeRun measure.Size
 func (d *warningList) add(code string, size measure.Size, format string, args ...any) {
 	message := excerpt.Text(fmt.Sprintf(format, args...), maxWarningBytes)
 	key := fmt.Sprint(code, size.Name, message)
-	if d.seen[key] || len(d.list) >= mostWarnings {
+	if d.seen[key] || len(d.list) >= maxWarnings {
 		return
 	}
 	d.seen[key] = true
@@ -88,7 +88,7 @@ func (w *replay) warnShortTrials(d *warningList) {
 	}
 	var short []string
 	for _, g := range w.instr.Throughput.Goals {
-		if length := time.Duration(milliseconds(g.TrialMilliseconds)); length < leastTrial {
+		if length := time.Duration(milliseconds(g.TrialMilliseconds)); length < minTrial {
 			short = append(short, fmt.Sprintf("%s (%s)", g.Name, length))
 		}
 	}
@@ -115,7 +115,7 @@ func (w *replay) warnIrregular(d *warningList, p *part) {
 				len(p.history), r.Goal)
 		case search.LoadResolution:
 			d.add(v1alpha1.WarningIrregularResult, p.size,
-				"The bounds of %s are neighbouring whole frames per second, and still wider apart than the goal asks.", r.Goal)
+				"The bounds of %s are adjacent whole frames per second, and still wider apart than the goal asks.", r.Goal)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func coveredByOtherWarning(r measure.Record, code string) bool {
 	case measure.DoubtLimited:
 		return r.Outcome.LossRatio() == 0
 	case measure.DoubtMissedDeadlines, measure.DoubtKernelQueue:
-		return r.Stage == measure.StageThroughput && behind(r)
+		return r.Stage == measure.StageThroughput && fellShort(r)
 	case measure.DoubtFragmentsUnknown:
 		return r.Outcome.LossRatio() == 0
 	case measure.DoubtReceiveDrops:

@@ -3,6 +3,7 @@ package procedure
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -64,8 +65,18 @@ func TestWorkedExample(t *testing.T) {
 	}
 	half := got.Frames[0].Latency[1]
 	forward, reverse := half.Directions[0], half.Directions[1]
-	if half.IntendedFramesPerSecond != 63_202 || forward.PacketDelayVariationP99Nanoseconds != 1243 || reverse.PacketDelayVariationP999Nanoseconds != 17_625 {
+	if half.IntendedFramesPerSecond != 63_202 || forward.PacketDelayVariationP99Nanoseconds != 1243 || *reverse.PacketDelayVariationP999Nanoseconds != 17_625 {
 		t.Errorf("%+v", half)
+	}
+	want := v1alpha1.LoadShare{Goal: "PDR", Percent: 50, ThroughputFramesPerSecond: 126_404, UpperBoundCause: v1alpha1.CauseGeneratorCeiling, Regularity: v1alpha1.Regular}
+	if half.Share == nil || *half.Share != want || got.Frames[0].Latency[0].Share != nil {
+		t.Errorf("shares are %+v and %+v, want none and %+v", got.Frames[0].Latency[0].Share, half.Share, want)
+	}
+	if !slices.Equal(half.Doubts, []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing}) {
+		t.Errorf("doubts are %v", half.Doubts)
+	}
+	if forward.Latency.P999Nanoseconds == nil || forward.Latency.P9999Nanoseconds == nil || got.Frames[0].Latency[0].Directions[0].Latency.P999Nanoseconds != nil {
+		t.Errorf("%d frames have p99.9, and %d have none: %+v, %+v", forward.Latency.Samples, got.Frames[0].Latency[0].Directions[0].Latency.Samples, half, got.Frames[0].Latency[0])
 	}
 	if *got.Summary.P99Nanoseconds != 4818 || got.Calibration[0].LatencyBiasNanoseconds != 2455 || got.Calibration[0].MaximumFramesPerSecond != 320_176 {
 		t.Errorf("%+v, %+v", got.Summary, got.Calibration)

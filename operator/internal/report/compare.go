@@ -78,6 +78,9 @@ func Compare(docs []Document, now time.Time) (Comparison, error) {
 	for i, doc := range docs {
 		c.Runs = append(c.Runs, comparedRun(doc))
 		for _, f := range doc.figures() {
+			if !f.Known() {
+				continue
+			}
 			at, ok := found[f.Key]
 			if !ok {
 				at = len(c.Figures)

@@ -70,6 +70,7 @@ var peopleUnits = map[figure.Unit]struct {
 	figure.Nanoseconds:          {", µs", microseconds},
 	figure.PartsPerMillion:      {", ppm", count[int64]},
 	figure.MilliCPU:             {", cores", cores},
+	figure.NanosecondsPerFrame:  {", ns", count[int64]},
 	figure.Number:               {"", count[int64]},
 }
 
@@ -87,8 +88,11 @@ func comparedTitle(m figure.Metric) string {
 	case figure.OfConnections:
 		return "Connections"
 	case figure.OfTrials:
-		if m.Unit == figure.MilliCPU {
+		switch m.Unit {
+		case figure.MilliCPU:
 			return "Cores used"
+		case figure.NanosecondsPerFrame:
+			return "CPU time"
 		}
 		return "Counters"
 	}

@@ -115,16 +115,77 @@ func functionCPUSection(doc Document) section {
 	return withoutEmptyColumns(s)
 }
 
+// nodeCostSection and functionCostSection have no row where no frame was counted.
+func nodeCostSection(doc Document) section {
+	s := section{title: "CPU time of the chain's node for each frame, by all processes", columns: []column{
+		number("Size"), left("At"), number("Frames"), number("User ns"), number("System ns"), number("Interrupt ns"),
+		number("Softirq ns"), number("of it deferred ns"), number("Guests ns"), number("Steal ns"),
+	}}
+	eachCPU(doc, func(c use) {
+		if c.Node == nil || c.Node.PerFrame == nil {
+			return
+		}
+		n := c.Node.PerFrame
+		s.rows = append(s.rows, []string{
+			c.frames, usedFor(c.FigureKey), countIfKnown(c.SentFrames), count(n.UserNanoseconds), count(n.SystemNanoseconds), count(n.IRQNanoseconds),
+			count(n.SoftirqNanoseconds), countIfKnown(n.SoftirqThreadsNanoseconds), count(n.GuestNanoseconds), count(n.StealNanoseconds),
+		})
+	})
+	if len(s.rows) > 0 {
+		s.notes = []string{"What the node did besides is in it: at a low load that is most of it."}
+	}
+	return s
+}
+
+func functionCostSection(doc Document) section {
+	s := section{title: "CPU time of each function for each frame", columns: []column{
+		number("Size"), left("At"), left("Function"), number("Process ns"),
+		number("Guest: user ns"), number("Guest: system ns"), number("Guest: interrupt ns"), number("Guest: softirq ns"), number("Guest: steal ns"),
+		number("Node: vCPUs ns"), number("of it in the guest ns"), number("Node: emulator ns"), number("Node: I/O threads ns"), number("Node: vhost ns"),
+	}}
+	eachCPU(doc, func(c use) {
+		for _, f := range c.Functions {
+			row := []string{c.frames, usedFor(c.FigureKey), f.Name, countIfKnown(f.ProcessNanosecondsPerFrame)}
+			if f.Guest != nil && f.Guest.PerFrame != nil {
+				g := f.Guest.PerFrame
+				row = append(row, count(g.UserNanoseconds), count(g.SystemNanoseconds), count(g.IRQNanoseconds), count(g.SoftirqNanoseconds), count(g.StealNanoseconds))
+			} else {
+				row = append(row, none, none, none, none, none)
+			}
+			d := v1alpha1.DomainFrameCost{}
+			if f.Domain != nil && f.Domain.PerFrame != nil {
+				d = *f.Domain.PerFrame
+			}
+			row = append(row, countIfKnown(d.VCPUNanoseconds), countIfKnown(d.GuestNanoseconds), countIfKnown(d.EmulatorNanoseconds),
+				countIfKnown(d.IOThreadNanoseconds), countIfKnown(d.VhostNanoseconds))
+			if slices.ContainsFunc(row[3:], func(cell string) bool { return cell != none }) {
+				s.rows = append(s.rows, row)
+			}
+		}
+	})
+	return withoutEmptyColumns(s)
+}
+
 // withoutEmptyColumns removes columns without values: a chain of pods has no guests.
 func withoutEmptyColumns(s section) section {
 	for i := len(s.columns) - 1; i >= 0; i-- {
-		if slices.ContainsFunc(s.rows, func(row []string) bool { return row[i] != none }) {
-			continue
-		}
-		s.columns = slices.Delete(s.columns, i, i+1)
-		for j := range s.rows {
-			s.rows[j] = slices.Delete(s.rows[j], i, i+1)
-		}
+		s = withoutColumnIfEmpty(s, i)
+	}
+	return s
+}
+
+// dropIfEmpty leaves the column of a head out if no row has anything in it.
+func dropIfEmpty(s section, head string) section {
+	return withoutColumnIfEmpty(s, slices.IndexFunc(s.columns, func(c column) bool { return c.head == head }))
+}
+
+func withoutColumnIfEmpty(s section, i int) section {
+	if slices.ContainsFunc(s.rows, func(row []string) bool { return row[i] != none }) {
+		return s
+	}
+	s.columns = slices.Delete(s.columns, i, i+1)
+	for j := range s.rows {
+		s.rows[j] = slices.Delete(s.rows[j], i, i+1)
 	}
 	return s
 }

@@ -9,8 +9,8 @@ import (
 	"vnfbench.io/operator/internal/figure"
 )
 
-// figures returns the numbers of a document that have a value, with those that the
-// report derives.
+// figures returns the numbers of a document that have samples, with those that the
+// report derives. With too few samples they have no value.
 func (d Document) figures() []figure.Figure {
 	results := figure.Results{Frames: d.Results, TCP: d.TCP, Connections: d.Connections, Neighbors: d.NoisyNeighbors, Baseline: d.Baseline}
 	if d.Generator != nil {
@@ -79,7 +79,7 @@ func unlessZero(n int64) string {
 func resultHead() []string {
 	head := append([]string{"namespace", "run", "planDigest", "completeness", "metric"}, keyHead()...)
 	return append(head, "frameBytes", "value", "unit", "bound", "cause", "samples",
-		"repeats", "mean", "standardDeviation", "coefficientOfVariationPartsPerMillion", "confidenceLow", "confidenceHigh", "minimum", "maximum", "values")
+		"repeats", "mean", "standardDeviation", "coefficientOfVariationPartsPerMillion", "confidenceLow", "confidenceHigh", "resolution", "limitedBy", "minimum", "maximum", "values", "doubts")
 }
 
 // writeResults writes a line for each figure.
@@ -97,8 +97,13 @@ func writeResults(w io.Writer, doc Document) error {
 	_ = out.Write(resultHead())
 	for _, f := range doc.figures() {
 		cells := append([]string{doc.Run.Namespace, doc.Run.Name, digest, string(doc.Completeness), string(f.Metric)}, keyCells(f.Key)...)
-		cells = append(cells, frameBytes[f.Size], strconv.FormatInt(f.Value, 10), string(f.Unit), string(f.Bound), f.Cause, count(f.Samples))
-		_ = out.Write(append(cells, statisticsCells(f.Statistics)...))
+		value := ""
+		if f.Known() {
+			value = strconv.FormatInt(f.Value, 10)
+		}
+		cells = append(cells, frameBytes[f.Size], value, string(f.Unit), string(f.Bound), f.Cause, count(f.Samples))
+		cells = append(cells, statisticsCells(f.Statistics)...)
+		_ = out.Write(append(cells, codes(f.Codes())))
 	}
 	out.Flush()
 	return out.Error()
@@ -107,10 +112,14 @@ func writeResults(w io.Writer, doc Document) error {
 // statisticsCells returns empty cells where nothing was repeated.
 func statisticsCells(s *v1alpha1.Statistics) []string {
 	if s == nil {
-		return make([]string, 9)
+		return make([]string, 11)
+	}
+	resolution := ""
+	if s.Resolution != nil {
+		resolution = count(*s.Resolution)
 	}
 	return []string{
 		count(s.N), count(s.Mean), count(s.StandardDeviation), count(s.CoefficientOfVariationPartsPerMillion),
-		count(s.ConfidenceLow), count(s.ConfidenceHigh), count(s.Minimum), count(s.Maximum), join(s.Values, count[int64]),
+		count(s.ConfidenceLow), count(s.ConfidenceHigh), resolution, string(s.LimitedBy), count(s.Minimum), count(s.Maximum), join(s.Values, count[int64]),
 	}
 }

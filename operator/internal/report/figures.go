@@ -146,16 +146,42 @@ func orNothing(n *int64) string {
 func latencySection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "One-way latency", columns: []column{
-		number("Size"), left("Load"), number("kfps"), left("Direction"), number("min" + unit), number("mean" + unit),
+		number("Size"), left("Load"), number("kfps"), left(shareOf), left("Direction"), number("min" + unit), number("mean" + unit),
 		number("p50" + unit), number("p99" + unit), number("p99.9" + unit), number("max" + unit),
 	}}
+	few := false
 	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
 		delays := d.Latency
-		row := []string{frameName(frame), load.Load, kiloFrames(load.IntendedFramesPerSecond), d.Direction}
-		s.rows = append(s.rows, append(row, figures(delays.Samples, delays.MinNanoseconds, delays.MeanNanoseconds,
-			delays.P50Nanoseconds, delays.P99Nanoseconds, delays.P999Nanoseconds, delays.MaxNanoseconds)...))
+		row := []string{frameName(frame), load.Load, kiloFrames(load.IntendedFramesPerSecond), shareInWords(load.Share, l), d.Direction}
+		row = append(row, figures(delays.Samples, delays.MinNanoseconds, delays.MeanNanoseconds, delays.P50Nanoseconds, delays.P99Nanoseconds)...)
+		row = append(row, known(delays.P999Nanoseconds, microseconds))
+		s.rows = append(s.rows, append(row, figures(delays.Samples, delays.MaxNanoseconds)...))
+		few = few || delays.Samples > 0 && delays.P999Nanoseconds == nil
 	})
-	return s
+	if few {
+		s.notes = []string{fmt.Sprintf("p99.9 needs %s frames in each trial; there is none where fewer arrived.", figure.Thousands(measure.MinP999Samples))}
+	}
+	return dropIfEmpty(s, shareOf)
+}
+
+// shareOf is the head of the column that says which throughput a load is a share of.
+const shareOf = "Share of"
+
+// shareInWords returns a share such as "50 % of PDR, ≥ 126.404 kfps", or nothing for a load that
+// was given as a rate.
+func shareInWords(share *v1alpha1.LoadShare, l letters) string {
+	if share == nil {
+		return none
+	}
+	rate := kiloFrames(share.ThroughputFramesPerSecond)
+	if figure.IsFloorCause(share.UpperBoundCause) {
+		rate = l.atLeast + rate
+	}
+	words := fmt.Sprintf("%d %% of %s, %s kfps", share.Percent, share.Goal, rate)
+	if share.Regularity == v1alpha1.Irregular && !figure.IsFloorCause(share.UpperBoundCause) {
+		words += " (irregular)"
+	}
+	return words
 }
 
 func taggedSection(doc Document, l letters) section {
@@ -186,7 +212,8 @@ func variationSection(doc Document, l letters) section {
 		row := []string{frameName(frame), load.Load, d.Direction}
 		row = append(row, jitter(d))
 		row = append(row, figures(d.DelayVariation.Samples, d.DelayVariation.P99Nanoseconds)...)
-		row = append(row, figures(d.Latency.Samples, d.PacketDelayVariationP99Nanoseconds, d.PacketDelayVariationP999Nanoseconds)...)
+		row = append(row, figures(d.Latency.Samples, d.PacketDelayVariationP99Nanoseconds)...)
+		row = append(row, known(d.PacketDelayVariationP999Nanoseconds, microseconds))
 		loss := none
 		if d.SentFrames > 0 {
 			loss = count(d.LossPartsPerMillion)

@@ -13,6 +13,7 @@ func further(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run.Spec.Experiment.Measurements = furtherMeasurements()
 	run.Spec.Experiment.Acceptance, run.Status.Acceptance, run.Status.Warnings = nil, nil, nil
 	run.Status.Results = furtherResults()
+	run.Status.Plan.OrderSeed = new(int64(2544))
 	return run, records
 }
 
@@ -115,8 +116,8 @@ func lossCurve() *v1alpha1.FrameLossRateResult {
 func delaysAround(nanoseconds int64) v1alpha1.Delays {
 	return v1alpha1.Delays{
 		Samples: 732_420, MinNanoseconds: nanoseconds / 2, MeanNanoseconds: nanoseconds, P50Nanoseconds: nanoseconds - 10,
-		P90Nanoseconds: 2 * nanoseconds, P99Nanoseconds: 3 * nanoseconds, P999Nanoseconds: 4 * nanoseconds,
-		P9999Nanoseconds: 5 * nanoseconds, MaxNanoseconds: 6 * nanoseconds,
+		P90Nanoseconds: 2 * nanoseconds, P99Nanoseconds: 3 * nanoseconds, P999Nanoseconds: new(4 * nanoseconds),
+		P9999Nanoseconds: new(5 * nanoseconds), MaxNanoseconds: 6 * nanoseconds,
 	}
 }
 
@@ -126,7 +127,7 @@ func directionsAround(nanoseconds, lost int64) []v1alpha1.DirectionResult {
 		around := nanoseconds + int64(i)*100
 		out = append(out, v1alpha1.DirectionResult{
 			Direction: string(direction), SentFrames: 732_420, ReceivedFrames: 732_420 - lost, LossPartsPerMillion: lost,
-			Latency: delaysAround(around), DelayVariation: delaysAround(around / 4), JitterNanoseconds: around / 5,
+			Latency: delaysAround(around), DelayVariation: delaysAround(around / 4), PacketDelayVariationP999Nanoseconds: new(4*around - around/2), JitterNanoseconds: around / 5,
 		})
 	}
 	return out

@@ -123,7 +123,7 @@ func measuredCase(doc Document) junitCase {
 		c.Failure = &junitFailure{Type: v1alpha1.ReasonProgressing, Message: "the run has not ended: " + doc.partialCause()}
 	case doc.Measured.Status != metav1.ConditionTrue:
 		c.Failure = failure(doc.Measured, doc.Succeeded)
-	case doc.Succeeded.Status != metav1.ConditionTrue && doc.Accepted.Status != metav1.ConditionFalse:
+	case doc.Succeeded.Status != metav1.ConditionTrue && doc.Accepted.Reason != v1alpha1.ReasonNotAccepted && doc.Accepted.Reason != v1alpha1.ReasonInconclusive:
 		// Measured, not refused, and still failed.
 		c.Failure = failure(doc.Succeeded)
 	}
@@ -155,13 +155,24 @@ func criterionCases(doc Document) []junitCase {
 				c.Failure = &junitFailure{Type: v1alpha1.ReasonNotMeasured, Message: "the run ended without a verdict on this criterion"}
 			case !judged:
 				c.Skipped = &junitSkipped{Message: "there is no verdict yet, because the run was not measured"}
-			case verdict.Result != v1alpha1.VerdictPassed:
-				c.Failure = &junitFailure{Type: v1alpha1.ReasonNotAccepted, Message: verdict.Message}
+			default:
+				c.judge(verdict)
 			}
 			cases = append(cases, c)
 		}
 	}
 	return cases
+}
+
+// judge sets what a verdict makes of its case: one that is inconclusive neither passes nor fails.
+func (c *junitCase) judge(verdict v1alpha1.Verdict) {
+	switch verdict.Result {
+	case v1alpha1.VerdictPassed:
+	case v1alpha1.VerdictFailed:
+		c.Failure = &junitFailure{Type: v1alpha1.ReasonNotAccepted, Message: verdict.Message}
+	default:
+		c.Skipped = &junitSkipped{Message: fmt.Sprintf("%s: %s", verdict.Result, verdict.Message)}
+	}
 }
 
 // judgedFigure is what a verdict judges.

@@ -34,16 +34,32 @@ func statisticHeads(unit string) []column {
 func throughputRepeats(doc Document) section {
 	s := section{
 		title:   "Throughput over repeats",
-		columns: append([]column{number("Size"), left("Goal")}, statisticHeads("kfps")...),
+		columns: append([]column{number("Size"), left("Goal"), number("Resolution kfps"), left("Note")}, statisticHeads("kfps")...),
 	}
 	for _, frame := range doc.Results {
 		for _, t := range frame.Throughput {
 			for _, statistics := range t.Statistics {
-				s.rows = append(s.rows, append([]string{frameName(frame), t.Goal}, statisticCells(statistics, kiloFrames)...))
+				note := none
+				if statistics.LimitedBy == v1alpha1.LimitedByResolution {
+					note = "limited by resolution"
+				}
+				cells := []string{frameName(frame), t.Goal, known(statistics.Resolution, kiloFrames), note}
+				s.rows = append(s.rows, append(cells, statisticCells(statistics, kiloFrames)...))
+			}
+			if t.Censored != nil {
+				s.rows = append(s.rows, append([]string{frameName(frame), t.Goal, none}, censoredCells(*t.Censored)...))
 			}
 		}
 	}
 	return s
+}
+
+// censoredCells returns the note and the cells of repeats that have no mean.
+func censoredCells(c v1alpha1.CensoredRepeats) []string {
+	return []string{
+		fmt.Sprintf("%d of %d are floors", c.Repeats, c.N), count(c.N), none, none, none, none, none,
+		kiloFrames(slices.Min(c.Values)), kiloFrames(slices.Max(c.Values)), join(c.Values, kiloFrames),
+	}
 }
 
 func latencyRepeats(doc Document, l letters) section {

@@ -59,8 +59,10 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	throughput[0].Statistics = []v1alpha1.Statistics{{
 		Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 3, Mean: 231_480, StandardDeviation: 1_000,
 		CoefficientOfVariationPartsPerMillion: 4_320, ConfidenceLow: 228_995, ConfidenceHigh: 233_965,
+		Resolution: new(int64(2_883)), LimitedBy: v1alpha1.LimitedByResolution,
 		Minimum: 230_480, Maximum: 232_480, Values: []int64{230_480, 232_480, 231_480},
 	}}
+	throughput[1].Censored = &v1alpha1.CensoredRepeats{Repeats: 2, N: 3, Values: []int64{240_101, 250_000, 250_000}}
 	run.Status.Results = figures.Frames
 	run.Status.Results[0].Throughput = throughput
 	run.Status.Acceptance, run.Status.Warnings = nil, nil

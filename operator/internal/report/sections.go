@@ -35,6 +35,8 @@ func sections(doc Document, opts Options, l letters) []section {
 		soakSection(doc, l),
 		nodeCPUSection(doc),
 		functionCPUSection(doc),
+		nodeCostSection(doc),
+		functionCostSection(doc),
 		counterSection(doc),
 		tcpSection(doc, l),
 		tcpScalingSection(doc),
@@ -46,6 +48,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		differenceSection(doc),
 		baselineSection(doc),
 		acceptanceSection(doc),
+		doubtSection(doc),
 		warningSection(doc),
 		chainSection(doc),
 		generatorSection(doc, l),
@@ -76,6 +79,9 @@ func headSection(doc Document) section {
 	if doc.Plan != nil {
 		add("Nodes", fmt.Sprintf("generator %s, device %s", doc.Plan.GeneratorNode, doc.Plan.DeviceNode))
 		add("Plan", doc.Plan.Digest)
+		if seed := doc.Plan.OrderSeed; seed != nil {
+			add("Order", fmt.Sprintf("sizes and latency loads at random, seed %d", *seed))
+		}
 	}
 	add("Chain", chain(doc.Experiment.Chain, doc.Chain))
 	s.facts = append(s.facts, trafficFacts(doc.Experiment.Traffic)...)
@@ -101,7 +107,9 @@ func (d Document) headline() string {
 	word := map[metav1.ConditionStatus]string{
 		metav1.ConditionTrue: "succeeded", metav1.ConditionFalse: "FAILED", metav1.ConditionUnknown: "not ended yet",
 	}[d.Succeeded.Status]
-	if d.Succeeded.Reason != "" && d.Succeeded.Reason != v1alpha1.ReasonSucceeded {
+	if d.Succeeded.Reason == v1alpha1.ReasonInconclusive {
+		word = "INCONCLUSIVE"
+	} else if d.Succeeded.Reason != "" && d.Succeeded.Reason != v1alpha1.ReasonSucceeded {
 		word += ", " + d.Succeeded.Reason
 	}
 	if d.Succeeded.Message != "" {

@@ -17,8 +17,12 @@ func soakSection(doc Document, l letters) section {
 		if soak == nil {
 			continue
 		}
-		s.notes = append(s.notes, fmt.Sprintf("%s at %s kfps for %s, %s: %d ppm lost in total, largest delay %s%s, %s %% of the 150 ms of ITU-T G.114.",
-			sizeWords(frame), kiloFrames(soak.IntendedFramesPerSecond), brief(time.Duration(soak.SendingSeconds)*time.Second), soakEnd(soak.End),
+		of := ""
+		if soak.Share != nil {
+			of = fmt.Sprintf(" (%s)", shareInWords(soak.Share, l))
+		}
+		s.notes = append(s.notes, fmt.Sprintf("%s at %s kfps%s for %s, %s: %d ppm lost in total, largest delay %s%s, %s %% of the 150 ms of ITU-T G.114.",
+			sizeWords(frame), kiloFrames(soak.IntendedFramesPerSecond), of, brief(time.Duration(soak.SendingSeconds)*time.Second), soakEnd(soak.End),
 			soak.LossPartsPerMillion, microseconds(soak.Worst.LatencyMaxNanoseconds), unit, percent(soak.Worst.OneWayBudgetPartsPerMillion)))
 		for _, i := range soak.Intervals {
 			s.rows = append(s.rows, []string{

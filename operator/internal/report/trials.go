@@ -124,7 +124,9 @@ func (r row) setDirection(d measure.DirectionOutcome) {
 	set("LatencyMeanNanoseconds", d.Latency.MeanNanoseconds)
 	set("LatencyP50Nanoseconds", d.Latency.P50Nanoseconds)
 	set("LatencyP99Nanoseconds", d.Latency.P99Nanoseconds)
-	set("LatencyP999Nanoseconds", d.Latency.P999Nanoseconds)
+	if p999 := d.Latency.P999(); p999 != nil {
+		set("LatencyP999Nanoseconds", *p999)
+	}
 	set("LatencyMaxNanoseconds", d.Latency.MaxNanoseconds)
 	set("JitterNanoseconds", d.JitterNanoseconds)
 }

@@ -5,22 +5,22 @@ import "fmt"
 // bisect runs the classic search of RFC 2544 section 26.1: "raise on no loss, lower on loss" by
 // halving, from the maximum load down. RFC 2544 gives no stop rule; here it is the goal's width.
 func (s *state) bisect(g Goal, full target) (candidate, bool) {
-	st := s.standing(full)
+	known := s.bounds(full)
 	want := candidate{duration: full.trial, sum: full.sum}
-	if s.settled(full, st) {
-		want.load, want.why = st.lower, "confirm the lower bound once more"
-		return want, !s.confirmed(full, st)
+	if s.settled(full, known) {
+		want.load, want.why = known.lower, "confirm the lower bound again"
+		return want, !s.confirmed(full, known)
 	}
 	if short, shorter := full.shortened(g); shorter {
 		_, contradicted := s.overruled(short, full)
-		if quick := s.standing(short); !contradicted && s.settled(short, quick) {
+		if quick := s.bounds(short); !contradicted && s.settled(short, quick) {
 			want.load, want.why = quick.lower, "confirm at full length what shorter trials found"
 			return want, true
 		} else if !contradicted {
-			st, want.duration, want.sum = quick, short.trial, short.sum
+			known, want.duration, want.sum = quick, short.trial, short.sum
 		}
 	}
-	want.load, want.why = s.half(st, full.width)
+	want.load, want.why = s.halfway(known, full.width)
 	return want, true
 }
 
@@ -33,16 +33,16 @@ func (t target) shortened(g Goal) (target, bool) {
 	return t, true
 }
 
-// half returns the load between the bounds. The limits replace missing bounds.
-func (s *state) half(st standing, width float64) (uint64, string) {
-	low, high := st.lower, st.upper
-	switch least := s.cfg.MinimumFramesPerSecond; {
+// halfway returns the load between the bounds. The limits replace missing bounds.
+func (s *state) halfway(known bounds, width float64) (uint64, string) {
+	low, high := known.lower, known.upper
+	switch lowest := s.cfg.MinimumFramesPerSecond; {
 	case high == 0:
 		return s.cfg.MaximumFramesPerSecond, "try the maximum load"
-	case low == 0 && narrow(least, high, width):
-		return least, "try the minimum load"
+	case low == 0 && narrow(lowest, high, width):
+		return lowest, "try the minimum load"
 	case low == 0:
-		low = least
+		low = lowest
 	}
 	return low + (high-low)/2, fmt.Sprintf("halve between %d and %d frames/s", low, high)
 }

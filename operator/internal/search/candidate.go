@@ -20,26 +20,26 @@ type candidate struct {
 	optional bool
 }
 
-// wish returns the trial that serves a goal best, and false when the goal is settled.
-func (s *state) wish(chain []target) (candidate, bool) {
+// bestTrial returns the trial that serves a goal best, and false when the goal is settled.
+func (s *state) bestTrial(chain []target) (candidate, bool) {
 	final := chain[len(chain)-1]
-	if st := s.standing(final); s.settled(final, st) {
-		return s.settle(final, st)
+	if known := s.bounds(final); s.settled(final, known) {
+		return s.settle(final, known)
 	}
 	start, guess := s.start(chain)
 	for i := start; i < len(chain); i++ {
 		t := chain[i]
-		st := s.standing(t)
-		if i < len(chain)-1 && s.settled(t, st) {
-			guess = bracket{low: st.lower, high: st.upper}
+		known := s.bounds(t)
+		if i < len(chain)-1 && s.settled(t, known) {
+			guess = bracket{low: known.lower, high: known.upper}
 			continue
 		}
 		if i == len(chain)-1 && t.sum > t.trial {
-			return s.race(t, st, guess), true
+			return s.repeated(t, known, guess), true
 		}
 		want := candidate{duration: t.trial, sum: t.sum}
-		want.load, want.why = s.choose(t, st, s.expected(t, guess))
-		want.load = s.nearest(st, want.load, t.width)
+		want.load, want.why = s.choose(t, known, s.expected(t, guess))
+		want.load = s.nearest(known, want.load, t.width)
 		return want, true
 	}
 	return candidate{}, false
@@ -47,13 +47,13 @@ func (s *state) wish(chain []target) (candidate, bool) {
 
 // settle asks for what a goal's bounds lack when both exist: a lower bound that still holds, and
 // a figure that does not depend on one trial.
-func (s *state) settle(t target, st standing) (candidate, bool) {
-	want := candidate{load: st.lower, duration: t.trial, sum: t.sum}
+func (s *state) settle(t target, known bounds) (candidate, bool) {
+	want := candidate{load: known.lower, duration: t.trial, sum: t.sum}
 	switch {
-	case !s.confirmed(t, st):
-		want.why = "confirm the lower bound once more"
+	case !s.confirmed(t, known):
+		want.why = "confirm the lower bound again"
 		return want, true
-	case st.lower > 0 && t.outlying(s.trials[st.lower]):
+	case known.lower > 0 && t.outlying(s.trials[known.lower]):
 		want.optional = true
 		want.why = "try the lower bound again, because one trial that is worse than the others makes its figure"
 		return want, true
@@ -120,7 +120,7 @@ func (s *state) receiveRate(t target) bracket {
 		return bracket{low: s.cfg.MaximumFramesPerSecond}
 	}
 	rate := t.raised(top[0].forwarding())
-	return bracket{low: s.nearest(standing{}, rate, t.width)}
+	return bracket{low: s.nearest(bounds{}, rate, t.width)}
 }
 
 // expected completes a guess within the limits: one width where one side is missing.
@@ -137,16 +137,16 @@ func (s *state) expected(t target, guess bracket) bracket {
 }
 
 // choose returns the load that narrows the target's bracket most.
-func (s *state) choose(t target, st standing, want bracket) (uint64, string) {
+func (s *state) choose(t target, known bounds, want bracket) (uint64, string) {
 	switch {
 	case len(s.history) == 0:
 		return s.cfg.MaximumFramesPerSecond, "start at the maximum load for the maximum receive rate"
-	case st.upper > 0 && st.upper <= want.low:
-		return s.descend(t, st, want)
-	case st.lower > 0 && st.lower >= want.high:
-		return s.climb(t, st, want)
+	case known.upper > 0 && known.upper <= want.low:
+		return s.descend(t, known, want)
+	case known.lower > 0 && known.lower >= want.high:
+		return s.climb(t, known, want)
 	}
-	low, high := st.lower, st.upper
+	low, high := known.lower, known.upper
 	if want.low > low {
 		low = want.low
 	}
@@ -155,47 +155,47 @@ func (s *state) choose(t target, st standing, want bracket) (uint64, string) {
 	}
 	switch {
 	case high > 0 && !narrow(low, high, t.width):
-		return s.within(st, middle(low, high, t.width)), fmt.Sprintf("halve between %d and %d frames/s", low, high)
-	case low != st.lower:
-		return s.within(st, low), "confirm the expected lower bound"
+		return s.within(known, middle(low, high, t.width)), fmt.Sprintf("halve between %d and %d frames/s", low, high)
+	case low != known.lower:
+		return s.within(known, low), "confirm the expected lower bound"
 	}
-	return s.within(st, high), "confirm the expected upper bound"
+	return s.within(known, high), "confirm the expected upper bound"
 }
 
 // descend goes below an upper bound that is under the expected bracket: to the rate forwarded
 // there, or by steps that double, but not past the middle.
-func (s *state) descend(t target, st standing, want bracket) (uint64, string) {
+func (s *state) descend(t target, known bounds, want bracket) (uint64, string) {
 	steps := 0
-	for _, load := range st.uppers {
+	for _, load := range known.uppers {
 		if load <= want.low {
 			steps++
 		}
 	}
-	load := min(down(st.upper, t.width, doubled(steps-1)), s.forwarded(t, st.upper))
-	if st.lower > 0 {
-		load = max(load, middle(st.lower, st.upper, t.width))
+	load := min(down(known.upper, t.width, doubled(steps-1)), s.forwarded(t, known.upper))
+	if known.lower > 0 {
+		load = max(load, middle(known.lower, known.upper, t.width))
 	}
-	return s.within(st, load), fmt.Sprintf("step down from the upper bound %d frames/s", st.upper)
+	return s.within(known, load), fmt.Sprintf("step down from the upper bound %d frames/s", known.upper)
 }
 
 // climb goes above a lower bound that is over the expected bracket. Its steps grow fourfold: the
 // loss at a load that is too high shows where the limit is, so the way back is short. This does
 // not hold where a device slows down, and every step is decided.
-func (s *state) climb(t target, st standing, want bracket) (uint64, string) {
+func (s *state) climb(t target, known bounds, want bracket) (uint64, string) {
 	steps := 0
-	for _, load := range st.lowers {
+	for _, load := range known.lowers {
 		if load >= want.high {
 			steps++
 		}
 	}
-	if s.slowing(t) < mostSlowing {
+	if s.slowing(t) < maxSlowing {
 		steps *= 2
 	}
-	load := up(st.lower, t.width, doubled(steps))
-	if st.upper > 0 {
-		load = min(load, middle(st.lower, st.upper, t.width))
+	load := up(known.lower, t.width, doubled(steps))
+	if known.upper > 0 {
+		load = min(load, middle(known.lower, known.upper, t.width))
 	}
-	return s.within(st, load), fmt.Sprintf("step up from the lower bound %d frames/s", st.lower)
+	return s.within(known, load), fmt.Sprintf("step up from the lower bound %d frames/s", known.lower)
 }
 
 // forwarded returns the best rate seen after a load, raised by the loss allowed.
@@ -215,23 +215,23 @@ func (t target) raised(rate float64) uint64 { return whole(rate / (1 - t.lossRat
 func whole(rate float64) uint64 { return uint64(rate + 0.001) }
 
 // within keeps a load strictly between the known bounds, and inside the limits.
-func (s *state) within(st standing, load uint64) uint64 {
-	least, most := s.cfg.MinimumFramesPerSecond, s.cfg.MaximumFramesPerSecond
-	if st.lower > 0 {
-		least = st.lower + 1
+func (s *state) within(known bounds, load uint64) uint64 {
+	lowest, highest := s.cfg.MinimumFramesPerSecond, s.cfg.MaximumFramesPerSecond
+	if known.lower > 0 {
+		lowest = known.lower + 1
 	}
-	if st.upper > 0 {
-		most = st.upper - 1
+	if known.upper > 0 {
+		highest = known.upper - 1
 	}
-	return min(max(load, least), most)
+	return min(max(load, lowest), highest)
 }
 
 // nearest prefers a load between the bounds that has trials already and is less than half a width
 // away: those trials start its classification.
-func (s *state) nearest(st standing, load uint64, width float64) uint64 {
+func (s *state) nearest(known bounds, load uint64, width float64) uint64 {
 	best, distance := load, float64(load)*width/2
 	for _, tried := range s.loads {
-		if tried <= st.lower || (st.upper > 0 && tried >= st.upper) {
+		if tried <= known.lower || (known.upper > 0 && tried >= known.upper) {
 			continue
 		}
 		if d := math.Abs(float64(tried) - float64(load)); d < distance {
@@ -254,7 +254,7 @@ func down(load uint64, width, count float64) uint64 {
 }
 
 func up(load uint64, width, count float64) uint64 {
-	return uint64(math.Min(float64(load)*math.Exp(count*decrement(width)), maximumLoad))
+	return uint64(math.Min(float64(load)*math.Exp(count*decrement(width)), maxLoad))
 }
 
 // doubled returns two to the power of steps, bounded so that loads stay finite.

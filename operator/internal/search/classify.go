@@ -116,7 +116,7 @@ const outlier = 0.05
 // that. It is asked for only where it is one of many.
 func (t target) outlying(trials []Trial) bool {
 	full, taken := t.taken(trials)
-	if t.sum < leastTrials*t.trial || taken < 2 || taken < len(full) || timeOf(full)+t.trial > t.sum {
+	if t.sum < minTrials*t.trial || taken < 2 || taken < len(full) || timeOf(full)+t.trial > t.sum {
 		return false
 	}
 	worst, next := full[taken-1].undelivered(), full[taken-2].undelivered()

@@ -141,7 +141,7 @@ func TestTargets(t *testing.T) {
 		want []want
 	}{
 		"growing trials": {slow, []want{{0.02, 1, 1}, {0.01, 10.954, 10.954}, {0.005, 120, 60}}},
-		// The race needs no coarser target with the same trials.
+		// A goal that several trials decide needs no coarser target with the same trials.
 		"equal trials": {CSIT()[0], []want{{0.005, 21, 1}}},
 	} {
 		chain := test.goal.targets(DefaultUnsentTolerance)

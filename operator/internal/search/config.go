@@ -39,8 +39,8 @@ func (c Config) Validate() error {
 	case c.MaximumFramesPerSecond < c.MinimumFramesPerSecond:
 		return fmt.Errorf("%w: maximum load %d is below the minimum load %d",
 			ErrConfig, c.MaximumFramesPerSecond, c.MinimumFramesPerSecond)
-	case c.MaximumFramesPerSecond > maximumLoad:
-		return fmt.Errorf("%w: maximum load %d is beyond %d", ErrConfig, c.MaximumFramesPerSecond, maximumLoad)
+	case c.MaximumFramesPerSecond > maxLoad:
+		return fmt.Errorf("%w: maximum load %d is beyond %d", ErrConfig, c.MaximumFramesPerSecond, maxLoad)
 	case !ratio(c.UnsentTolerance):
 		return fmt.Errorf("%w: unsent tolerance %v is outside [0, 1)", ErrConfig, c.UnsentTolerance)
 	case c.MaxTrials < 0 || c.MaxSearch < 0 || c.TrialOverhead < 0:
@@ -65,11 +65,11 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// maximumLoad keeps loads exact in a float64.
-const maximumLoad = 1 << 50
+// maxLoad keeps loads exact in a float64.
+const maxLoad = 1 << 50
 
-// mostPrecedingTargets keeps the widths of coarse targets meaningful.
-const mostPrecedingTargets = 8
+// maxPrecedingTargets keeps the widths of coarse targets meaningful.
+const maxPrecedingTargets = 8
 
 func (g Goal) validate() error {
 	switch {
@@ -85,8 +85,8 @@ func (g Goal) validate() error {
 		return fmt.Errorf("duration sum %v is below the final trial duration %v", g.DurationSum, g.FinalTrial)
 	case g.InitialTrial < 0 || g.InitialTrial > g.DurationSum:
 		return fmt.Errorf("initial trial duration %v is outside (0, %v]", g.InitialTrial, g.DurationSum)
-	case g.PrecedingTargets < 0 || g.PrecedingTargets > mostPrecedingTargets:
-		return fmt.Errorf("%d preceding targets are outside 0 to %d", g.PrecedingTargets, mostPrecedingTargets)
+	case g.PrecedingTargets < 0 || g.PrecedingTargets > maxPrecedingTargets:
+		return fmt.Errorf("%d preceding targets are outside 0 to %d", g.PrecedingTargets, maxPrecedingTargets)
 	}
 	return nil
 }

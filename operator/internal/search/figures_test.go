@@ -56,11 +56,11 @@ func figureGoals() []namedGoals {
 
 func figures(b *testing.B, goals []Goal, device simulated.Device) {
 	var trials, seconds, sum, squares float64
-	most := 0
+	longest := 0
 	for seed := range b.N {
 		driver := simulate(device, uint64(seed))
 		history, results := run(b, config(goals...), driver)
-		most = max(most, len(history))
+		longest = max(longest, len(history))
 		trials += float64(len(history))
 		seconds += driver.Elapsed().Seconds()
 		rate := results[0].ConditionalThroughputFramesPerSecond
@@ -69,7 +69,7 @@ func figures(b *testing.B, goals []Goal, device simulated.Device) {
 	n := float64(b.N)
 	mean := sum / n
 	b.ReportMetric(trials/n, "trials")
-	b.ReportMetric(float64(most), "most-trials")
+	b.ReportMetric(float64(longest), "max-trials")
 	b.ReportMetric(seconds/n, "simulated-s")
 	b.ReportMetric(mean/1e6, "NDR-Mfps")
 	b.ReportMetric(100*math.Sqrt(max(0, squares/n-mean*mean))/max(mean, 1), "NDR-stdev-%")

@@ -60,7 +60,7 @@ func (m Method) validateGoal(g Goal) error {
 
 // verdict is what the history says about a goal, and what the goal wants next.
 type verdict struct {
-	standing
+	bounds
 	want candidate
 	// open says that the goal needs a trial.
 	open bool
@@ -75,11 +75,11 @@ func (s *state) judge(i int) verdict {
 	case s.cfg.Method.indexed():
 		v = s.binarySearch(final)
 	case s.cfg.Method == RFC2544Bisection:
-		v.standing = s.standing(final)
+		v.bounds = s.bounds(final)
 		v.want, v.open = s.bisect(s.cfg.Goals[i], final)
 	default:
-		v.standing = s.standing(final)
-		v.want, v.open = s.wish(chain)
+		v.bounds = s.bounds(final)
+		v.want, v.open = s.bestTrial(chain)
 	}
 	v.want.goal = s.cfg.Goals[i].Name
 	return v

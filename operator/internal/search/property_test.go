@@ -281,7 +281,7 @@ func arbitrary(t *testing.T, cfg Config, random *rand.Rand, losses []byte) ([]Tr
 func TestTerminationForManySeeds(t *testing.T) {
 	sets := goalSets()
 	for name, goals := range sets {
-		most := 0
+		longest := 0
 		for seed := range uint64(300) {
 			random := rand.New(rand.NewPCG(seed, 4))
 			losses := make([]byte, 1+random.IntN(8))
@@ -290,8 +290,8 @@ func TestTerminationForManySeeds(t *testing.T) {
 			}
 			history, results := arbitrary(t, config(goals...), random, losses)
 			checkClaims(t, config(goals...), history, results)
-			most = max(most, len(history))
+			longest = max(longest, len(history))
 		}
-		t.Logf("%s: at most %d trials of arbitrary outcomes", name, most)
+		t.Logf("%s: at most %d trials of arbitrary outcomes", name, longest)
 	}
 }

@@ -44,8 +44,8 @@ func (s *state) presumedLimits() []float64 {
 	for i, chain := range s.chains {
 		low, high := float64(s.cfg.MinimumFramesPerSecond), float64(s.cfg.MaximumFramesPerSecond)
 		for _, t := range chain {
-			st := s.beliefs(t, s.standing(t))
-			low, high = max(low, float64(st.lower)), min(high, orMaximum(st.upper))
+			known := s.estimate(t, s.bounds(t))
+			low, high = max(low, float64(known.lower)), min(high, orMaximum(known.upper))
 		}
 		limits[i] = math.Sqrt(low * max(low, high))
 		final := chain[len(chain)-1]
@@ -71,7 +71,7 @@ func orMaximum(load uint64) float64 {
 	return float64(load)
 }
 
-// presumedLoss returns the least loss that misses every goal whose limit is below the load.
+// presumedLoss returns the smallest loss that misses every goal whose limit is below the load.
 func (s *state) presumedLoss(limits []float64, load uint64) float64 {
 	loss := 0.0
 	for i, limit := range limits {
@@ -83,13 +83,13 @@ func (s *state) presumedLoss(limits []float64, load uint64) float64 {
 	return loss
 }
 
-// nextLossRatio returns the most loss that still holds the goals whose limits are not passed.
+// nextLossRatio returns the largest loss that still holds the goals whose limits are not passed.
 func (s *state) nextLossRatio(missed int, limits []float64, load float64) float64 {
-	most := 1.0
+	maxLoss := 1.0
 	for i, limit := range limits {
 		if i != missed && load <= limit {
-			most = min(most, s.cfg.Goals[i].LossRatio)
+			maxLoss = min(maxLoss, s.cfg.Goals[i].LossRatio)
 		}
 	}
-	return most
+	return maxLoss
 }

@@ -12,7 +12,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
 
-var update = flag.Bool("update", false, "record the trial logs in testdata anew")
+var update = flag.Bool("update", false, "record the trial logs in testdata")
 
 // recording is a recorded search.
 type recording struct {

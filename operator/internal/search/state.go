@@ -76,7 +76,7 @@ func (g Goal) targets(unsent float64) []target {
 		}
 	}
 	// Targets that differ from the goal only in their sum are left out where several trials
-	// decide: the race finds a bracket without them.
+	// decide: trials of the goal find a bracket without them.
 	if g.DurationSum > g.FinalTrial {
 		chain = slices.DeleteFunc(chain, func(t target) bool { return t.trial == g.FinalTrial && t.sum < g.DurationSum })
 	}
@@ -87,8 +87,8 @@ func (g Goal) targets(unsent float64) []target {
 // widest keeps a coarse target's steps finite.
 const widest = 0.5
 
-// standing is what a history says about one target.
-type standing struct {
+// bounds are what a history says about one target.
+type bounds struct {
 	// lowers and uppers are all loads so classified, ascending.
 	lowers, uppers []uint64
 	// lower and upper are RFC 9971's relevant bounds; 0 where there is none.
@@ -96,56 +96,56 @@ type standing struct {
 	lower, upper uint64
 }
 
-func (s *state) standing(t target) standing {
-	var st standing
+func (s *state) bounds(t target) bounds {
+	var known bounds
 	for _, load := range s.loads {
 		switch t.classify(s.trials[load]) {
 		case LowerBound:
-			st.lowers = append(st.lowers, load)
+			known.lowers = append(known.lowers, load)
 		case UpperBound:
-			st.uppers = append(st.uppers, load)
+			known.uppers = append(known.uppers, load)
 		}
 	}
-	if len(st.uppers) > 0 {
-		st.upper = st.uppers[0]
+	if len(known.uppers) > 0 {
+		known.upper = known.uppers[0]
 	}
-	for _, load := range st.lowers {
-		if st.upper == 0 || load < st.upper {
-			st.lower = load
+	for _, load := range known.lowers {
+		if known.upper == 0 || load < known.upper {
+			known.lower = load
 		}
 	}
-	return st
+	return known
 }
 
 // inverted reports loss inversion (RFC 9971): a lower bound above an upper bound.
-func (st standing) inverted() bool {
-	return st.upper > 0 && len(st.lowers) > 0 && st.lowers[len(st.lowers)-1] > st.upper
+func (known bounds) inverted() bool {
+	return known.upper > 0 && len(known.lowers) > 0 && known.lowers[len(known.lowers)-1] > known.upper
 }
 
 // settled reports whether no further load can improve the answer: the bracket is narrow, or a
 // limit of the loads, or of whole frames per second, is reached.
-func (s *state) settled(t target, st standing) bool {
+func (s *state) settled(t target, known bounds) bool {
 	switch {
-	case st.upper == 0:
-		return st.lower == s.cfg.MaximumFramesPerSecond
-	case st.lower == 0:
-		return st.upper == s.cfg.MinimumFramesPerSecond
+	case known.upper == 0:
+		return known.lower == s.cfg.MaximumFramesPerSecond
+	case known.lower == 0:
+		return known.upper == s.cfg.MinimumFramesPerSecond
 	}
-	return narrow(st.lower, st.upper, t.width) || st.upper-st.lower == 1
+	return narrow(known.lower, known.upper, t.width) || known.upper-known.lower == 1
 }
 
 // confirmed reports whether the lower bound was tried at full length after the upper bound was
 // first tried, where that is asked for and both exist.
-func (s *state) confirmed(t target, st standing) bool {
-	if !s.cfg.ConfirmLowerBounds || st.lower == 0 || st.upper == 0 {
+func (s *state) confirmed(t target, known bounds) bool {
+	if !s.cfg.ConfirmLowerBounds || known.lower == 0 || known.upper == 0 {
 		return true
 	}
 	above := false
 	for _, trial := range s.history {
 		switch {
-		case trial.LoadFramesPerSecond == st.upper:
+		case trial.LoadFramesPerSecond == known.upper:
 			above = true
-		case above && trial.LoadFramesPerSecond == st.lower && t.fullLength(trial):
+		case above && trial.LoadFramesPerSecond == known.lower && t.fullLength(trial):
 			return true
 		}
 	}

@@ -114,3 +114,37 @@ func TestSpreadOf(t *testing.T) {
 		})
 	}
 }
+
+// TestWelch checks samples and p-values of Rosetta Code's task "Welch's t-test", in tenths; there
+// they were checked against R's t.test.
+func TestWelch(t *testing.T) {
+	for name, test := range map[string]struct {
+		a, b []int64
+		want float64
+	}{
+		"unequal sizes": {
+			[]int64{172, 209, 226, 181, 217, 214, 235, 242, 147, 218},
+			[]int64{215, 228, 210, 230, 216, 236, 225, 207, 234, 218, 207, 217, 215, 225, 236, 215, 225, 235, 215, 218},
+			0.148841696605327,
+		},
+		"unequal variances": {
+			[]int64{198, 204, 196, 178, 185, 189, 183, 189, 195, 220},
+			[]int64{282, 266, 201, 233, 252, 221, 177, 276, 206, 137, 232, 175, 206, 180, 239, 216, 243, 204, 240, 132},
+			0.0359722710297968,
+		},
+		"few values":  {[]int64{30, 40, 10, 21}, []int64{4902, 3400, 4339}, 0.010751561149785},
+		"equal means": {[]int64{10, 20, 30}, []int64{20, 20, 20, 20}, 1},
+	} {
+		got, ok := Welch(test.a, test.b)
+		if !ok || math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%s: %.15f, %t, want %.15f", name, got, ok, test.want)
+		}
+	}
+	for name, pair := range map[string][2][]int64{
+		"one value": {{1}, {1, 2}}, "none": {nil, {1, 2}}, "no scatter": {{5, 5}, {6, 6}},
+	} {
+		if got, ok := Welch(pair[0], pair[1]); ok {
+			t.Errorf("%s: %g", name, got)
+		}
+	}
+}

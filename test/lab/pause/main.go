@@ -1,4 +1,4 @@
-// Command pause holds a pod's namespaces: it waits to be told to end and
+// Command pause holds a pod's namespaces: it waits for a signal to end and
 // reaps the orphans of pods that share their process namespace.
 package main
 
@@ -19,8 +19,8 @@ func main() {
 	}
 }
 
-// reap collects every child that ended; signals coalesce, so one may stand
-// for many.
+// reap collects every child that ended; signals coalesce, so one may
+// represent many.
 func reap() {
 	for {
 		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 && err != syscall.EINTR {

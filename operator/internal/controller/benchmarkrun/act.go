@@ -50,7 +50,7 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	}
 	switch d.action {
 	case actPlan, actLaunchMeasurer, actLaunchChain:
-		if refused := machineRefusal(err, refusal(err)); refused != nil {
+		if refused := vmRefusal(err, refusal(err)); refused != nil {
 			return fail(refused), nil
 		}
 	}
@@ -239,17 +239,17 @@ func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 	if err := r.deleteSecrets(ctx, s); err != nil {
 		return err
 	}
-	for i := range s.machines {
-		if !s.machines[i].DeletionTimestamp.IsZero() {
+	for i := range s.vms {
+		if !s.vms[i].DeletionTimestamp.IsZero() {
 			continue
 		}
-		if err := r.Client.Delete(ctx, &s.machines[i], client.Preconditions{UID: &s.machines[i].UID}); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting virtual machine %q: %w", s.machines[i].Name, err)
+		if err := r.Client.Delete(ctx, &s.vms[i], client.Preconditions{UID: &s.vms[i].UID}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting virtual machine %q: %w", s.vms[i].Name, err)
 		}
 	}
 	for _, pods := range [][]corev1.Pod{s.chainPods, s.measurers} {
 		for i := range pods {
-			if !pods[i].DeletionTimestamp.IsZero() || s.ofMachine(&pods[i]) {
+			if !pods[i].DeletionTimestamp.IsZero() || s.ofVM(&pods[i]) {
 				continue
 			}
 			if err := r.Client.Delete(ctx, &pods[i], client.Preconditions{UID: &pods[i].UID}); client.IgnoreNotFound(err) != nil {

@@ -74,3 +74,12 @@ func (s *scope) baselineVerdicts() []v1alpha1.Verdict {
 	}
 	return baseline.Verdicts(s.run.Spec.Experiment.Baseline, report.Figures, s.measured())
 }
+
+// baselineWarnings returns warnings about the tolerance.
+func (s *scope) baselineWarnings() []v1alpha1.Warning {
+	report := s.baselineReport()
+	if s.run.Spec.Experiment.Baseline == nil || report == nil {
+		return nil
+	}
+	return baseline.Warnings(s.run.Spec.Experiment, report.Figures, s.measured())
+}

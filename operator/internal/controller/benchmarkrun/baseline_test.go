@@ -25,7 +25,9 @@ func withBaseline(framesPerSecond int64) with {
 }
 
 func ndr(framesPerSecond int64) []v1alpha1.FrameResult {
-	return []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: framesPerSecond}}}}
+	return []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, Throughput: []v1alpha1.ThroughputResult{{
+		Goal: "NDR", FramesPerSecond: framesPerSecond, Regularity: v1alpha1.Regular, UpperBoundCause: v1alpha1.CauseDeviceLoss,
+	}}}}
 }
 
 func TestBaselineIsCheckedBeforeAnythingIsMade(t *testing.T) {
@@ -34,9 +36,12 @@ func TestBaselineIsCheckedBeforeAnythingIsMade(t *testing.T) {
 		action action
 		want   string
 	}{
-		"usable":         {newScope(admitted, withBaseline(1000)), actPlan, ""},
-		"no such run":    {newScope(admitted, withBaseline(1000), func(s *scope) { s.baseline = nil }), actFinish, "no such BenchmarkRun"},
-		"not measured":   {newScope(admitted, withBaseline(0)), actFinish, "was not measured to its end"},
+		"usable":       {newScope(admitted, withBaseline(1000)), actPlan, ""},
+		"no such run":  {newScope(admitted, withBaseline(1000), func(s *scope) { s.baseline = nil }), actFinish, "no such BenchmarkRun"},
+		"not measured": {newScope(admitted, withBaseline(0)), actFinish, "was not measured to its end"},
+		"a floor": {newScope(admitted, withBaseline(1000), func(s *scope) {
+			s.baseline.Status.Results[0].Throughput[0].UpperBoundCause = v1alpha1.CauseGeneratorCeiling
+		}), actFinish, "in the baseline the generator, not the device, may be the limit"},
 		"something else": {newScope(admitted, withBaseline(1000), func(s *scope) { s.baseline.Spec.Experiment.Traffic.FrameBytes = []int32{128} }), actFinish, "spec.experiment.traffic differs"},
 		"not yet held":   {newScope(withBaseline(0)), actWait, ""},
 	} {
@@ -91,5 +96,20 @@ func TestBaselineIsKept(t *testing.T) {
 				t.Errorf("figure %+v", got)
 			}
 		})
+	}
+}
+
+func TestBaselineWarnings(t *testing.T) {
+	s := newScope(launched, withRecords(done), functions(ready, ready), withBaseline(1000))
+	s.baseline.Status.Results[0].Throughput[0].Statistics = []v1alpha1.Statistics{{
+		Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 2, Values: []int64{900, 1100},
+	}}
+	s.run.Status.Baseline = nil
+	s.figures.Frames = ndr(1000)
+	kept := newScope(held, withBaseline(1000), func(h *scope) { h.baseline = s.baseline })
+	s.run.Status.Baseline = summarize(kept, decide(kept)).Baseline
+	warnings := summarize(s, decide(s)).Warnings
+	if len(warnings) != 1 || warnings[0].Code != v1alpha1.WarningToleranceBelowSpread || warnings[0].Size != "64" {
+		t.Errorf("warnings are %+v", warnings)
 	}
 }

@@ -37,8 +37,8 @@ type Reconciler struct {
 	Client client.Client
 	// Reader reads from the API server.
 	Reader client.Reader
-	// Machines reads virtual machines, Console what their guests print.
-	Machines *Machines
+	// VMs reads virtual machines, Console what their guests print.
+	VMs      *VMs
 	Console  Console
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
@@ -86,8 +86,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	if r.Machines != nil {
-		r.Machines.controller = made
+	if r.VMs != nil {
+		r.VMs.controller = made
 	}
 	return nil
 }

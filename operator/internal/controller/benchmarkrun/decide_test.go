@@ -15,10 +15,20 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// criterion adds one that no figures meet.
+// criterion adds one that the device misses.
 func criterion(s *scope) {
-	s.run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "fast", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, AtLeast: ptr.To[int64](1)}}
+	s.run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "fast", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, AtLeast: ptr.To[int64](1000)}}
+	s.run.Spec.Experiment.Traffic.FrameBytes, s.figures.Frames = []int32{64}, ndr(900)
 }
+
+// undecided adds one that the device may meet: the figure is a floor below it.
+func undecided(s *scope) {
+	criterion(s)
+	s.figures.Frames[0].Throughput[0].UpperBoundCause = v1alpha1.CauseGeneratorCeiling
+}
+
+// allowed lets a run succeed that is inconclusive.
+func allowed(s *scope) { s.run.Spec.Experiment.OnInconclusive = v1alpha1.OnInconclusiveAllow }
 
 func notReady(s *scope) {
 	s.testbed.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "no node"}}
@@ -103,17 +113,20 @@ func TestDecide(t *testing.T) {
 			actFinish, v1alpha1.ReasonPodStuck, 0},
 		"resumed, measurer still goes": {newScope(launched, withJob(jobFailed(batchv1.JobReasonBackoffLimitExceeded)), jobLeaving, measurers(pod("m", leaving(ended(143, "Error", "")))), after(time.Hour)),
 			actWait, "", 0},
-		"chain ready":             {newScope(launched, withRecords(calibrated), functions(ready, ready)), actOpenChain, "", 0},
-		"measuring":               {newScope(launched, withRecords(open), functions(ready, ready), measurers(pod("m", running))), actWait, "", 0},
-		"function crashed":        {newScope(launched, withRecords(open), functions(ready, restarted(139, "Error"))), actFinish, v1alpha1.ReasonChainFailed, 0},
-		"function evicted":        {newScope(launched, withRecords(open), functions(ready, evicted)), actFinish, v1alpha1.ReasonChainFailed, 0},
-		"function unready":        {newScope(launched, withRecords(open), functions(unready("link down"), ready)), actFinish, v1alpha1.ReasonChainFailed, 0},
-		"function just unready":   {newScope(launched, withRecords(open), functions(unreadySince(epoch), ready)), actWait, "", 3 * time.Second},
-		"done, one just unready":  {newScope(launched, withRecords(done), functions(ready, unreadySince(epoch))), actWait, "", 3 * time.Second},
-		"function gone":           {newScope(launched, withRecords(open)), actFinish, v1alpha1.ReasonChainFailed, 0},
-		"done and healthy":        {newScope(launched, withRecords(done), functions(ready, ready)), actFinish, v1alpha1.ReasonSucceeded, 0},
-		"done and not accepted":   {newScope(launched, withRecords(done), functions(ready, ready), criterion), actFinish, v1alpha1.ReasonNotAccepted, 0},
-		"done, a function broken": {newScope(launched, withRecords(done), functions(ready, restarted(1, "OOMKilled"))), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"chain ready":                   {newScope(launched, withRecords(calibrated), functions(ready, ready)), actOpenChain, "", 0},
+		"measuring":                     {newScope(launched, withRecords(open), functions(ready, ready), measurers(pod("m", running))), actWait, "", 0},
+		"function crashed":              {newScope(launched, withRecords(open), functions(ready, restarted(139, "Error"))), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"function evicted":              {newScope(launched, withRecords(open), functions(ready, evicted)), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"function unready":              {newScope(launched, withRecords(open), functions(unready("link down"), ready)), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"function just unready":         {newScope(launched, withRecords(open), functions(unreadySince(epoch), ready)), actWait, "", 3 * time.Second},
+		"done, one just unready":        {newScope(launched, withRecords(done), functions(ready, unreadySince(epoch))), actWait, "", 3 * time.Second},
+		"function gone":                 {newScope(launched, withRecords(open)), actFinish, v1alpha1.ReasonChainFailed, 0},
+		"done and healthy":              {newScope(launched, withRecords(done), functions(ready, ready)), actFinish, v1alpha1.ReasonSucceeded, 0},
+		"done and not accepted":         {newScope(launched, withRecords(done), functions(ready, ready), criterion), actFinish, v1alpha1.ReasonNotAccepted, 0},
+		"done and inconclusive":         {newScope(launched, withRecords(done), functions(ready, ready), undecided), actFinish, v1alpha1.ReasonInconclusive, 0},
+		"done, inconclusive is allowed": {newScope(launched, withRecords(done), functions(ready, ready), undecided, allowed), actFinish, v1alpha1.ReasonSucceeded, 0},
+		"done and not accepted, inconclusive is allowed": {newScope(launched, withRecords(done), functions(ready, ready), criterion, allowed), actFinish, v1alpha1.ReasonNotAccepted, 0},
+		"done, a function broken":                        {newScope(launched, withRecords(done), functions(ready, restarted(1, "OOMKilled"))), actFinish, v1alpha1.ReasonChainFailed, 0},
 		"done for another version": {newScope(launched, withRecords(done), functions(ready, ready), func(s *scope) { s.foreign = errors.New("a trial would follow") }),
 			actFinish, v1alpha1.ReasonVersionMismatch, 0},
 		"a measurer of another version": {newScope(launched, heldBy("2"), planned("1")), actFinish, v1alpha1.ReasonVersionMismatch, 0},

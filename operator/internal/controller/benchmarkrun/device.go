@@ -17,8 +17,8 @@ func (w *writer) device() *v1alpha1.DeviceReport {
 	}
 	state := w.records.device
 	report := &v1alpha1.DeviceReport{Problems: excerpt.Lines(state.Problems, maxProblems, maxMessageBytes)}
-	if state.Machine != nil {
-		report.Fingerprint = fingerprintOf(state.Machine.Fingerprint)
+	if state.Node != nil {
+		report.Fingerprint = fingerprintOf(state.Node.Fingerprint)
 	}
 	for _, function := range w.plan.Functions {
 		guest := chain.GuestName(w.plan, function)
@@ -71,7 +71,7 @@ func fingerprintOf(f *measure.Fingerprint) *v1alpha1.Fingerprint {
 
 func domainOf(function string, d measure.Domain) v1alpha1.DomainReport {
 	out := v1alpha1.DomainReport{
-		Function: function, Accelerator: excerpt.Line(d.Accelerator, maxNameBytes), MachineType: excerpt.Line(d.Machine, maxNameBytes),
+		Function: function, Accelerator: excerpt.Line(d.Accelerator, maxNameBytes), MachineType: excerpt.Line(d.MachineType, maxNameBytes),
 		CPUModel: excerpt.Line(d.CPUModel, maxNameBytes), VCPUs: int32(d.VCPUs), MemoryBacking: d.MemoryBacking,
 		HugepageKibibytes: d.HugepageKibibytes, Problems: excerpt.Lines(d.Problems, maxProblems, maxMessageBytes),
 	}

@@ -21,7 +21,7 @@ func TestDeviceReport(t *testing.T) {
 	}
 	guest := s.run.Namespace + "_" + s.names.Function("one")
 	s.records.device = &measure.DeviceState{
-		Machine: &measure.Machine{Fingerprint: &measure.Fingerprint{
+		Node: &measure.NodeFacts{Fingerprint: &measure.Fingerprint{
 			Digest: "sha256:1", CPUModel: "a CPU", CPUs: 4, Turbo: "Disabled", Hypervisor: true,
 			Mitigations: map[string]string{"b": "two", "a": "one"}, Hugepages: map[int]int{2048: 512, 1048576: 4},
 			Ports: []measure.PortDriver{{Interface: "west", Driver: "ice", Firmware: "4.40", Bus: "0000:3b:00.0", SpeedMegabitsPerSecond: 100_000, Queues: 8}, {Interface: "east", Driver: "veth"}},
@@ -29,7 +29,7 @@ func TestDeviceReport(t *testing.T) {
 		Domains: []measure.Domain{
 			{Name: "somebody_else"},
 			{
-				Name: guest, Accelerator: "kvm", Machine: "q35", CPUModel: "host", VCPUs: 2, MemoryBacking: "Hugepages", HugepageKibibytes: new(int64(7)),
+				Name: guest, Accelerator: "kvm", MachineType: "q35", CPUModel: "host", VCPUs: 2, MemoryBacking: "Hugepages", HugepageKibibytes: new(int64(7)),
 				NICs: []measure.DomainNIC{
 					{Model: "virtio-net-pci", MAC: "02:00:00:00:00:01", Backend: "tap", Vhost: true, Queues: 2},
 					{Model: "e1000", MAC: "02:00:00:00:00:02", Backend: "tap", Queues: 1},

@@ -34,7 +34,7 @@ func TestSources(t *testing.T) {
 	if diff := cmp.Diff(want, s.sources()); diff != "" {
 		t.Error(diff)
 	}
-	// KubeVirt's pod of the machine has another name.
+	// KubeVirt's pod of the VM has another name.
 	launcher := &s.chainPods[1]
 	launcher.Name = "virt-launcher-x"
 	launcher.OwnerReferences = []metav1.OwnerReference{{Kind: "VirtualMachineInstance", Name: s.names.Function("two"), Controller: new(true)}}

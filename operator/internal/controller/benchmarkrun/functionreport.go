@@ -21,9 +21,9 @@ func (s *scope) reports() []v1alpha1.FunctionReport {
 	for i := range s.plan.Functions {
 		f := &s.plan.Functions[i]
 		var report *v1alpha1.FunctionReport
-		if f.IsMachine() {
-			if machine := s.machine(f.Name); machine != nil {
-				report = reportMachine(f, machine, s.launcher(machine))
+		if f.IsVM() {
+			if vm := s.vm(f.Name); vm != nil {
+				report = reportVM(f, vm, s.launcher(vm))
 			}
 		} else if pod := s.function(f.Name); pod != nil {
 			report = &v1alpha1.FunctionReport{Name: f.Name, Runtime: f.Runtime, Node: pod.Spec.NodeName, ImageID: imageOf(pod, containers(pod))}
@@ -68,35 +68,35 @@ func imageOf(pod *corev1.Pod, statuses []corev1.ContainerStatus) string {
 	return excerpt.Line(statuses[0].ImageID, maxImageIDBytes)
 }
 
-// reportMachine returns what KubeVirt reports about a machine.
-func reportMachine(f *plan.Function, machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) *v1alpha1.FunctionReport {
-	vm := &v1alpha1.VirtualMachineReport{LauncherImage: excerpt.Line(machine.Status.LauncherContainerImageVersion, maxImageIDBytes)}
-	if machine.Status.Machine != nil {
-		vm.MachineType = excerpt.Line(machine.Status.Machine.Type, maxModelBytes)
+// reportVM returns what KubeVirt reports about a VM.
+func reportVM(f *plan.Function, vm *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) *v1alpha1.FunctionReport {
+	actual := &v1alpha1.VirtualMachineReport{LauncherImage: excerpt.Line(vm.Status.LauncherContainerImageVersion, maxImageIDBytes)}
+	if vm.Status.Machine != nil {
+		actual.MachineType = excerpt.Line(vm.Status.Machine.Type, maxModelBytes)
 	}
-	if cpu := machine.Spec.Domain.CPU; cpu != nil {
-		vm.CPUModel = excerpt.Line(cpu.Model, maxModelBytes)
+	if cpu := vm.Spec.Domain.CPU; cpu != nil {
+		actual.CPUModel = excerpt.Line(cpu.Model, maxModelBytes)
 	}
-	if topology := machine.Status.CurrentCPUTopology; topology != nil {
-		vm.VCPUs = int32(max(topology.Sockets, 1) * max(topology.Cores, 1) * max(topology.Threads, 1))
+	if topology := vm.Status.CurrentCPUTopology; topology != nil {
+		actual.VCPUs = int32(max(topology.Sockets, 1) * max(topology.Cores, 1) * max(topology.Threads, 1))
 	}
-	if memory := machine.Status.Memory; memory != nil && memory.GuestCurrent != nil {
-		vm.MemoryBytes = memory.GuestCurrent.Value()
+	if memory := vm.Status.Memory; memory != nil && memory.GuestCurrent != nil {
+		actual.MemoryBytes = memory.GuestCurrent.Value()
 	}
 	for _, port := range []string{plan.InterfaceWest, plan.InterfaceEast} {
-		// KubeVirt reports no model in a machine's status: this is the model that it admitted.
-		nic := v1alpha1.VirtualPortReport{Name: port, Model: excerpt.Line(chain.ModelOf(machine, port), maxKeywordBytes)}
-		if status := nicStatus(machine, port); status != nil {
+		// KubeVirt reports no model in a VM's status: this is the model that it admitted.
+		nic := v1alpha1.VirtualPortReport{Name: port, Model: excerpt.Line(chain.ModelOf(vm, port), maxKeywordBytes)}
+		if status := nicStatus(vm, port); status != nil {
 			nic.MAC, nic.Queues = strings.ToLower(excerpt.Line(status.MAC, maxMACBytes)), status.QueueCount
 		}
-		vm.Ports = append(vm.Ports, nic)
+		actual.Ports = append(actual.Ports, nic)
 	}
 	return &v1alpha1.FunctionReport{
-		Name: f.Name, Runtime: f.Runtime, Node: machine.Status.NodeName, ImageID: guestImageOf(launcher, f.Image), VirtualMachine: vm,
+		Name: f.Name, Runtime: f.Runtime, Node: vm.Status.NodeName, ImageID: guestImageOf(launcher, f.Image), VirtualMachine: actual,
 	}
 }
 
-// guestImageOf returns the digest of the image that the machine booted from, as the
+// guestImageOf returns the digest of the image that the VM booted from, as the
 // launcher's pod has it.
 func guestImageOf(launcher *corev1.Pod, image string) string {
 	if launcher == nil {
@@ -115,10 +115,10 @@ func guestImageOf(launcher *corev1.Pod, image string) string {
 	return ""
 }
 
-func nicStatus(machine *kubevirtv1.VirtualMachineInstance, port string) *kubevirtv1.VirtualMachineInstanceNetworkInterface {
-	for i := range machine.Status.Interfaces {
-		if machine.Status.Interfaces[i].Name == port {
-			return &machine.Status.Interfaces[i]
+func nicStatus(vm *kubevirtv1.VirtualMachineInstance, port string) *kubevirtv1.VirtualMachineInstanceNetworkInterface {
+	for i := range vm.Status.Interfaces {
+		if vm.Status.Interfaces[i].Name == port {
+			return &vm.Status.Interfaces[i]
 		}
 	}
 	return nil
@@ -127,24 +127,24 @@ func nicStatus(machine *kubevirtv1.VirtualMachineInstance, port string) *kubevir
 // differences returns, in words, where a report differs from the plan. What is not reported
 // is not a difference.
 func differences(p *plan.Plan, f *plan.Function, report *v1alpha1.FunctionReport) []string {
-	if !f.IsMachine() || report == nil || report.VirtualMachine == nil {
+	if !f.IsVM() || report == nil || report.VirtualMachine == nil {
 		return nil
 	}
 	var found []string
 	differ := func(what string, asked, reported any) {
 		found = append(found, fmt.Sprintf("%s %v instead of %v", what, reported, asked))
 	}
-	vm := report.VirtualMachine
+	actual := report.VirtualMachine
 	if report.Node != "" && report.Node != p.DeviceNode {
 		differ("node", p.DeviceNode, report.Node)
 	}
-	if vm.VCPUs != 0 && vm.VCPUs != f.Machine.VCPUs {
-		differ("vCPUs", f.Machine.VCPUs, vm.VCPUs)
+	if actual.VCPUs != 0 && actual.VCPUs != f.VM.VCPUs {
+		differ("vCPUs", f.VM.VCPUs, actual.VCPUs)
 	}
-	if vm.MemoryBytes != 0 && vm.MemoryBytes != f.Machine.MemoryBytes {
-		differ("memory in bytes", f.Machine.MemoryBytes, vm.MemoryBytes)
+	if actual.MemoryBytes != 0 && actual.MemoryBytes != f.VM.MemoryBytes {
+		differ("memory in bytes", f.VM.MemoryBytes, actual.MemoryBytes)
 	}
-	for i, port := range vm.Ports {
+	for i, port := range actual.Ports {
 		if i >= len(f.Config.Ports) {
 			break
 		}
@@ -155,15 +155,15 @@ func differences(p *plan.Plan, f *plan.Function, report *v1alpha1.FunctionReport
 		if asked := f.Config.Ports[i].MAC; port.MAC != "" && port.MAC != asked {
 			differ("MAC address of port "+port.Name, asked, port.MAC)
 		}
-		if attachment == v1alpha1.AttachmentVirtio && port.Queues != 0 && port.Queues != f.Machine.Queues {
-			differ("queues of port "+port.Name, f.Machine.Queues, port.Queues)
+		if attachment == v1alpha1.AttachmentVirtio && port.Queues != 0 && port.Queues != f.VM.Queues {
+			differ("queues of port "+port.Name, f.VM.Queues, port.Queues)
 		}
 	}
 	return found
 }
 
-// machineWarnings returns the differences of each machine as a warning about the figures.
-func machineWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1.Warning {
+// vmWarnings returns the differences of each VM as a warning about the figures.
+func vmWarnings(p *plan.Plan, reports []v1alpha1.FunctionReport) []v1alpha1.Warning {
 	var warnings []v1alpha1.Warning
 	for i := range p.Functions {
 		f := &p.Functions[i]
@@ -202,13 +202,13 @@ func differsSentence(name string, found []string) string {
 	return sentence("KubeVirt runs function %q with %s", name, strings.Join(found, ", "))
 }
 
-// disallowedDifference returns the first machine with a difference that is not allowed, or
+// disallowedDifference returns the first VM with a difference that is not allowed, or
 // nil.
 func (s *scope) disallowedDifference() *cause {
 	reports := s.reports()
 	for i := range s.plan.Functions {
 		f := &s.plan.Functions[i]
-		if !f.IsMachine() || f.Machine.OnDifference != v1alpha1.OnDifferenceFail {
+		if !f.IsVM() || f.VM.OnDifference != v1alpha1.OnDifferenceFail {
 			continue
 		}
 		if differing := differences(s.plan, f, reportOf(reports, f.Name)); len(differing) > 0 {

@@ -18,9 +18,9 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// machineScope returns a calibrated run whose two functions are virtual machines, as
+// vmScope returns a calibrated run whose two functions are virtual machines, as
 // KubeVirt reports them when all is well.
-func machineScope(changes ...machineChange) *scope {
+func vmScope(changes ...vmChange) *scope {
 	s := newScope(launched, withRecords(calibrated))
 	s.plan.Functions = nil
 	for i := range s.run.Spec.Experiment.Chain {
@@ -28,15 +28,15 @@ func machineScope(changes ...machineChange) *scope {
 		f.Runtime = v1alpha1.RuntimeVirtualMachine
 		s.plan.Functions = append(s.plan.Functions, plan.Function{
 			Name: f.Name, Runtime: f.Runtime, Image: "guest:1", WestAttachment: v1alpha1.AttachmentVirtio, EastAttachment: v1alpha1.AttachmentE1000,
-			Machine: &plan.Machine{VCPUs: 2, MemoryBytes: 512 << 20, Queues: 2, OnDifference: v1alpha1.OnDifferenceWarn},
-			Config:  vnf.Config{Ports: []vnf.Port{{Name: "west", MAC: "02:00:00:00:0a:05"}, {Name: "east", MAC: "02:00:00:00:0a:06"}}},
+			VM:     &plan.VM{VCPUs: 2, MemoryBytes: 512 << 20, Queues: 2, OnDifference: v1alpha1.OnDifferenceWarn},
+			Config: vnf.Config{Ports: []vnf.Port{{Name: "west", MAC: "02:00:00:00:0a:05"}, {Name: "east", MAC: "02:00:00:00:0a:06"}}},
 		})
-		m := testMachine(s.names.Function(f.Name), serves, reportedWell)
+		m := testVM(s.names.Function(f.Name), serves, reportedWell)
 		m.UID = types.UID("uid-of-" + m.Name)
-		s.machines = append(s.machines, *m)
+		s.vms = append(s.vms, *m)
 	}
 	for _, change := range changes {
-		change(&s.machines[0])
+		change(&s.vms[0])
 	}
 	return s
 }
@@ -52,10 +52,10 @@ func reportedWell(m *kubevirtv1.VirtualMachineInstance) {
 	m.Status.Interfaces[1].QueueCount = 2
 }
 
-func TestReportsOfMachines(t *testing.T) {
-	s := machineScope()
+func TestReportsOfVMs(t *testing.T) {
+	s := vmScope()
 	launcher := pod("virt-launcher", ready)
-	launcher.OwnerReferences = []metav1.OwnerReference{{UID: s.machines[0].UID, Controller: new(true)}}
+	launcher.OwnerReferences = []metav1.OwnerReference{{UID: s.vms[0].UID, Controller: new(true)}}
 	launcher.Spec.Containers = []corev1.Container{{Name: "compute", Image: "launcher:1"}, {Name: "kernel", Image: "guest:1"}}
 	launcher.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kernel", ImageID: "sha256:7"}, {Name: "compute", ImageID: "sha256:8"}}
 	s.chainPods = []corev1.Pod{launcher}
@@ -75,19 +75,19 @@ func TestReportsOfMachines(t *testing.T) {
 	if diff := cmp.Diff(want, reports[0]); diff != "" {
 		t.Error(diff)
 	}
-	if warnings := machineWarnings(s.plan, reports); warnings != nil {
-		t.Errorf("a machine as it was asked for has warnings: %+v", warnings)
+	if warnings := vmWarnings(s.plan, reports); warnings != nil {
+		t.Errorf("a VM as it was asked for has warnings: %+v", warnings)
 	}
-	// A machine that is gone keeps its report.
-	s.run.Status.Chain, s.machines = reports, nil
+	// A VM that is gone keeps its report.
+	s.run.Status.Chain, s.vms = reports, nil
 	if diff := cmp.Diff(reports, s.reports()); diff != "" {
-		t.Errorf("without the machines:\n%s", diff)
+		t.Errorf("without the VMs:\n%s", diff)
 	}
 }
 
 func TestDifferences(t *testing.T) {
 	tests := map[string]struct {
-		change machineChange
+		change vmChange
 		want   string
 	}{
 		"vCPUs": {func(m *kubevirtv1.VirtualMachineInstance) { m.Status.CurrentCPUTopology.Cores = 4 }, `KubeVirt runs function "one" with vCPUs 4 instead of 2`},
@@ -108,9 +108,9 @@ func TestDifferences(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := machineScope(test.change)
+			s := vmScope(test.change)
 			got := ""
-			if warnings := machineWarnings(s.plan, s.reports()); len(warnings) > 0 {
+			if warnings := vmWarnings(s.plan, s.reports()); len(warnings) > 0 {
 				got = warnings[0].Message
 			}
 			if got != test.want {
@@ -120,7 +120,7 @@ func TestDifferences(t *testing.T) {
 			if d := decide(s); d.action != actOpenChain {
 				t.Errorf("with Warn the action is %s", d.action)
 			}
-			s.plan.Functions[0].Machine.OnDifference = v1alpha1.OnDifferenceFail
+			s.plan.Functions[0].VM.OnDifference = v1alpha1.OnDifferenceFail
 			d := decide(s)
 			if failed := d.action == actFinish && d.outcome.reason == v1alpha1.ReasonVirtualMachineMismatch; failed != (test.want != "") {
 				t.Errorf("with Fail the action is %s, %+v", d.action, d.outcome)
@@ -129,31 +129,31 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-func TestDecideMachines(t *testing.T) {
-	if d := decide(machineScope(phase(kubevirtv1.Failed))); d.action != actFinish || d.outcome.reason != v1alpha1.ReasonVirtualMachineNotStarted {
-		t.Errorf("a machine that failed in its boot: %s %+v", d.action, d.outcome)
+func TestDecideVMs(t *testing.T) {
+	if d := decide(vmScope(phase(kubevirtv1.Failed))); d.action != actFinish || d.outcome.reason != v1alpha1.ReasonVirtualMachineNotStarted {
+		t.Errorf("a VM that failed in its boot: %s %+v", d.action, d.outcome)
 	}
-	s := machineScope()
-	s.machines = s.machines[:1]
+	s := vmScope()
+	s.vms = s.vms[:1]
 	if d := decide(s); d.action != actLaunchChain {
-		t.Errorf("a machine is missing: %s", d.action)
+		t.Errorf("a VM is missing: %s", d.action)
 	}
 	withRecords(open)(s)
 	if d := decide(s); d.action != actFinish || d.outcome.reason != v1alpha1.ReasonChainFailed {
-		t.Errorf("a machine went away in the middle: %s %+v", d.action, d.outcome)
+		t.Errorf("a VM went away in the middle: %s %+v", d.action, d.outcome)
 	}
-	s = machineScope(phase(kubevirtv1.Failed))
+	s = vmScope(phase(kubevirtv1.Failed))
 	withRecords(open)(s)
 	s.console = map[string]string{s.names.Function("one"): "Kernel panic"}
 	if d := decide(s); d.outcome == nil || d.outcome.message != `function "one": its virtual machine ended: phase Failed, and its pod is gone; its console ends: Kernel panic` {
-		t.Errorf("a machine died in the middle: %+v", d.outcome)
+		t.Errorf("a VM died in the middle: %+v", d.outcome)
 	}
 	// The remains of a run that has ended are stopped before the testbed is released.
-	s = machineScope()
+	s = vmScope()
 	finished(metav1.ConditionFalse, v1alpha1.ReasonChainFailed)(s)
 	s.job = nil
 	if d := decide(s); d.action != actStopPods {
-		t.Errorf("machines remain: %s", d.action)
+		t.Errorf("VMs remain: %s", d.action)
 	}
 }
 

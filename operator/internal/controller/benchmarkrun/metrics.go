@@ -59,8 +59,11 @@ func (m *Metrics) ended(status *v1alpha1.BenchmarkRunStatus) {
 }
 
 func resultOf(succeeded *metav1.Condition) string {
-	if succeeded.Status == metav1.ConditionTrue {
+	switch {
+	case succeeded.Status == metav1.ConditionTrue:
 		return "succeeded"
+	case succeeded.Reason == v1alpha1.ReasonInconclusive:
+		return "inconclusive"
 	}
 	return "failed"
 }
@@ -74,10 +77,15 @@ type Gauges struct {
 	Leading <-chan struct{}
 }
 
+var figureLabels = []string{"namespace", "run", "metric", "size", "goal", "load", "streams"}
+
 var (
 	figureDescription = prometheus.NewDesc("vnfbench_run_figure",
 		"Figure that a finished BenchmarkRun found, of the worse direction, in the unit that its metric's name ends with.",
-		[]string{"namespace", "run", "metric", "size", "goal", "load", "streams"}, nil)
+		figureLabels, nil)
+	uncertainDescription = prometheus.NewDesc("vnfbench_run_uncertain_figure",
+		"Value that a finished BenchmarkRun found and that is no figure of the device, for the reason in the label doubt: a floor, an irregular search, or a load that was not reached.",
+		append(figureLabels[:len(figureLabels):len(figureLabels)], "doubt"), nil)
 	queueDescription = prometheus.NewDesc("vnfbench_testbed_queue_length",
 		"BenchmarkRuns that wait for a Testbed.", []string{"testbed"}, nil)
 )
@@ -88,6 +96,7 @@ const scrapeTimeout = 5 * time.Second
 // Describe implements prometheus.Collector.
 func (g *Gauges) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- figureDescription
+	descriptions <- uncertainDescription
 	descriptions <- queueDescription
 }
 
@@ -117,15 +126,27 @@ func (g *Gauges) collectRuns(ctx context.Context, metrics chan<- prometheus.Metr
 		if !queue.Finished(run) {
 			continue
 		}
-		for _, f := range figure.Join(figure.Of(run.Status), nil) {
-			streams := ""
-			if f.Streams > 0 {
-				streams = strconv.Itoa(int(f.Streams))
-			}
-			metrics <- prometheus.MustNewConstMetric(figureDescription, prometheus.GaugeValue, float64(*f.Before),
-				run.Namespace, run.Name, string(f.Metric), f.Size, f.Goal, f.Load, streams)
+		figures := figure.Of(run.Status)
+		for _, c := range figure.Join(figures, nil) {
+			metrics <- gaugeOf(run, *figure.Worst(figures, c.FigureKey))
 		}
 	}
+}
+
+// gaugeOf shows a figure. One that is uncertain has another name, so that no dashboard, alert or
+// average takes it for a figure.
+func gaugeOf(run *v1alpha1.BenchmarkRun, f figure.Figure) prometheus.Metric {
+	streams := ""
+	if f.Streams > 0 {
+		streams = strconv.Itoa(int(f.Streams))
+	}
+	labels := []string{run.Namespace, run.Name, string(f.Metric), f.Size, f.Goal, f.Load, streams}
+	for _, code := range f.Codes() {
+		if figure.IsUncertain(code) {
+			return prometheus.MustNewConstMetric(uncertainDescription, prometheus.GaugeValue, float64(f.Value), append(labels, string(code))...)
+		}
+	}
+	return prometheus.MustNewConstMetric(figureDescription, prometheus.GaugeValue, float64(f.Value), labels...)
 }
 
 func (g *Gauges) collectTestbeds(ctx context.Context, metrics chan<- prometheus.Metric) {

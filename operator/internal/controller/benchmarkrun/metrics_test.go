@@ -21,9 +21,13 @@ func TestMetricsCountVerdicts(t *testing.T) {
 		StartTime: ptr.To(metav1.NewTime(epoch)), CompletionTime: ptr.To(metav1.NewTime(epoch.Add(90 * time.Second))),
 		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotAccepted}},
 	})
+	m.ended(&v1alpha1.BenchmarkRunStatus{
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonInconclusive}},
+	})
 	want := `
 # HELP vnfbench_runs_total BenchmarkRuns that have ended, by the status and reason of their condition Succeeded.
 # TYPE vnfbench_runs_total counter
+vnfbench_runs_total{reason="Inconclusive",result="inconclusive"} 1
 vnfbench_runs_total{reason="NotAccepted",result="failed"} 1
 `
 	if err := testutil.CollectAndCompare(m, strings.NewReader(want), "vnfbench_runs_total"); err != nil {
@@ -41,7 +45,10 @@ func TestGaugesShowWhatIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := newScope(finished(metav1.ConditionTrue, v1alpha1.ReasonSucceeded)).run
-	ended.Status.Results = []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: 123456}}}}
+	ended.Status.Results = ndr(123456)
+	ended.Status.Results[0].Throughput = append(ended.Status.Results[0].Throughput,
+		v1alpha1.ThroughputResult{Goal: "PDR", FramesPerSecond: 200, UpperBoundCause: v1alpha1.CauseMaximumLoad},
+		v1alpha1.ThroughputResult{Goal: "short", FramesPerSecond: 100, Regularity: v1alpha1.Irregular})
 	going := newScope().run
 	going.Name = "going"
 	going.Status.Results = ended.Status.Results
@@ -52,6 +59,10 @@ func TestGaugesShowWhatIsStored(t *testing.T) {
 # HELP vnfbench_run_figure Figure that a finished BenchmarkRun found, of the worse direction, in the unit that its metric's name ends with.
 # TYPE vnfbench_run_figure gauge
 vnfbench_run_figure{goal="NDR",load="",metric="ThroughputFramesPerSecond",namespace="lab",run="run",size="64",streams=""} 123456
+# HELP vnfbench_run_uncertain_figure Value that a finished BenchmarkRun found and that is no figure of the device, for the reason in the label doubt: a floor, an irregular search, or a load that was not reached.
+# TYPE vnfbench_run_uncertain_figure gauge
+vnfbench_run_uncertain_figure{doubt="IrregularResult",goal="short",load="",metric="ThroughputFramesPerSecond",namespace="lab",run="run",size="64",streams=""} 100
+vnfbench_run_uncertain_figure{doubt="MaximumLoad",goal="PDR",load="",metric="ThroughputFramesPerSecond",namespace="lab",run="run",size="64",streams=""} 200
 # HELP vnfbench_testbed_queue_length BenchmarkRuns that wait for a Testbed.
 # TYPE vnfbench_testbed_queue_length gauge
 vnfbench_testbed_queue_length{testbed="bench"} 2

@@ -43,7 +43,7 @@ func (w *writer) neighbors() *v1alpha1.NoisyNeighborsReport {
 // runtimeOf returns the runtime of a neighbor.
 func (w *writer) runtimeOf(name string) v1alpha1.Runtime {
 	for i := range w.plan.Neighbors {
-		if n := &w.plan.Neighbors[i]; n.Load.Name == name && n.IsMachine() {
+		if n := &w.plan.Neighbors[i]; n.Load.Name == name && n.IsVM() {
 			return v1alpha1.RuntimeVirtualMachine
 		}
 	}

@@ -27,29 +27,29 @@ func neighbors(change func(*corev1.Pod)) with {
 	}
 }
 
-// neighborMachine gives the run a neighbor that is a virtual machine, and the machine if
+// neighborVM gives the run a neighbor that is a virtual machine, and the VM if
 // the changes are not nil.
-func neighborMachine(changes ...machineChange) with {
+func neighborVM(changes ...vmChange) with {
 	return func(s *scope) {
 		neighbors(nil)(s)
 		s.run.Spec.Experiment.NoisyNeighbors[0].Runtime = v1alpha1.RuntimeVirtualMachine
-		s.plan.Neighbors[0].Machine = &plan.Machine{VCPUs: 1}
+		s.plan.Neighbors[0].VM = &plan.VM{VCPUs: 1}
 		if changes == nil {
 			return
 		}
-		machine := testMachine(s.names.Neighbor("noisy"), changes...)
-		s.machines = append(s.machines, *machine)
-		s.chainPods = append(s.chainPods, pod("virt-launcher", running, initialized, ownedBy(machine), func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.8" }))
+		vm := testVM(s.names.Neighbor("noisy"), changes...)
+		s.vms = append(s.vms, *vm)
+		s.chainPods = append(s.chainPods, pod("virt-launcher", running, initialized, ownedBy(vm), func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.8" }))
 	}
 }
 
-func ownedBy(machine *kubevirtv1.VirtualMachineInstance) func(*corev1.Pod) {
+func ownedBy(vm *kubevirtv1.VirtualMachineInstance) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(machine, kubevirtv1.VirtualMachineInstanceGroupVersionKind)}
+		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(vm, kubevirtv1.VirtualMachineInstanceGroupVersionKind)}
 	}
 }
 
-// servesWithoutPorts makes it a machine that is ready and has only the management NIC.
+// servesWithoutPorts makes it a VM that is ready and has only the management NIC.
 func servesWithoutPorts(m *kubevirtv1.VirtualMachineInstance) {
 	serves(m)
 	m.Status.Interfaces = m.Status.Interfaces[:1]
@@ -74,12 +74,12 @@ func TestDecideWithNeighbors(t *testing.T) {
 		"no image":               {scopeOf(neighbors(waiting("ErrImageNeverPull", "x"))), actFinish, v1alpha1.ReasonImageUnavailable},
 		"gone in the middle":     {newScope(launched, withRecords(open), functions(ready, ready), neighbors(ended(137, "OOMKilled", ""))), actWait, ""},
 		"deleted in the middle":  {newScope(launched, withRecords(open), functions(ready, ready), neighbors(nil)), actWait, ""},
-		"no machine yet":         {scopeOf(neighborMachine()), actLaunchChain, ""},
-		"the machine is ready":   {scopeOf(neighborMachine(servesWithoutPorts)), actOpenChain, ""},
-		"the machine boots":      {scopeOf(neighborMachine(phase(kubevirtv1.Running))), actWait, ""},
-		"it boots without end":   {scopeOf(neighborMachine(phase(kubevirtv1.Running)), after(time.Hour)), actFinish, v1alpha1.ReasonNeighborNotStarted},
-		"the machine failed":     {scopeOf(neighborMachine(phase(kubevirtv1.Failed))), actFinish, v1alpha1.ReasonNeighborNotStarted},
-		"it died in the middle":  {newScope(launched, withRecords(open), functions(ready, ready), neighborMachine(phase(kubevirtv1.Failed))), actWait, ""},
+		"no VM yet":              {scopeOf(neighborVM()), actLaunchChain, ""},
+		"the VM is ready":        {scopeOf(neighborVM(servesWithoutPorts)), actOpenChain, ""},
+		"the VM boots":           {scopeOf(neighborVM(phase(kubevirtv1.Running))), actWait, ""},
+		"it boots without end":   {scopeOf(neighborVM(phase(kubevirtv1.Running)), after(time.Hour)), actFinish, v1alpha1.ReasonNeighborNotStarted},
+		"the VM failed":          {scopeOf(neighborVM(phase(kubevirtv1.Failed))), actFinish, v1alpha1.ReasonNeighborNotStarted},
+		"it died in the middle":  {newScope(launched, withRecords(open), functions(ready, ready), neighborVM(phase(kubevirtv1.Failed))), actWait, ""},
 		"the run is being ended": {newScope(admitted, deleted, withPlan, neighbors(ready)), actStopPods, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,10 +98,10 @@ func TestDecideWithNeighbors(t *testing.T) {
 	}
 }
 
-// TestNeighborMachineInStatus checks that the launcher answers for the machine, and the verdict has
-// the console of a machine that does not start.
-func TestNeighborMachineInStatus(t *testing.T) {
-	s := newScope(launched, withRecords(open), functions(ready, ready), neighborMachine(servesWithoutPorts))
+// TestNeighborVMInStatus checks that the launcher answers for the VM, and the verdict has
+// the console of a VM that does not start.
+func TestNeighborVMInStatus(t *testing.T) {
+	s := newScope(launched, withRecords(open), functions(ready, ready), neighborVM(servesWithoutPorts))
 	if diff := cmp.Diff([]measure.NeighborSource{{Name: "noisy", Address: "10.0.0.8:8080"}}, s.sources().Neighbors); diff != "" {
 		t.Error(diff)
 	}
@@ -109,10 +109,10 @@ func TestNeighborMachineInStatus(t *testing.T) {
 	if loads := summarize(s, decide(s)).NoisyNeighbors.Loads; loads[0].Runtime != v1alpha1.RuntimeVirtualMachine {
 		t.Errorf("%+v", loads)
 	}
-	s = newScope(launched, withRecords(calibrated), functions(ready, ready), neighborMachine(phase(kubevirtv1.Failed)))
-	name, machine := s.failedMachine()
-	if name != s.names.Neighbor("noisy") || machine == nil {
-		t.Fatalf("%q, %v", name, machine)
+	s = newScope(launched, withRecords(calibrated), functions(ready, ready), neighborVM(phase(kubevirtv1.Failed)))
+	name, vm := s.failedVM()
+	if name != s.names.Neighbor("noisy") || vm == nil {
+		t.Fatalf("%q, %v", name, vm)
 	}
 	s.console = map[string]string{name: "no disk"}
 	if d := decide(s); d.outcome == nil || !strings.Contains(d.outcome.message, "its console ends: no disk") {

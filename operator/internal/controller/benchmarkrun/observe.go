@@ -26,7 +26,7 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*
 	run.Spec.Experiment.Measurements = run.Spec.Experiment.Measurements.Filled()
 	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run)}
 	for _, read := range []func(context.Context, *scope) error{
-		r.readWorkloads, r.readMachines, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readEvents, r.readConsole,
+		r.readWorkloads, r.readVMs, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readEvents, r.readConsole,
 	} {
 		if err := read(ctx, s); err != nil {
 			return nil, err
@@ -163,9 +163,9 @@ func (s *scope) decode(configMap *corev1.ConfigMap) {
 		s.figures = procedure.Results(s.plan.Instructions, s.records.trials)
 		procedure.AddServiceTimes(s.plan.Instructions, &s.figures, s.records.generator)
 		sameNode := s.plan.GeneratorNode == s.plan.DeviceNode
-		machine := procedure.MachineWarnings(s.records.generator, sameNode)
-		machine = append(machine, procedure.DeviceWarnings(s.records.device, s.records.generator, sameNode)...)
-		s.figures.Warnings = append(machine, s.figures.Warnings...)
+		warnings := procedure.GeneratorWarnings(s.records.generator, sameNode)
+		warnings = append(warnings, procedure.DeviceWarnings(s.records.device, s.records.generator, sameNode)...)
+		s.figures.Warnings = append(warnings, s.figures.Warnings...)
 		if s.records.done {
 			s.foreign = foreign(s.plan.Instructions, s.records.trials)
 		}

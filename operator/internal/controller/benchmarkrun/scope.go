@@ -60,12 +60,12 @@ type scope struct {
 	// measurers and chainPods are the run's pods, the newest first.
 	measurers []corev1.Pod
 	chainPods []corev1.Pod
-	// machines are the run's virtual machines; their launchers' pods are among chainPods.
-	machines []kubevirtv1.VirtualMachineInstance
+	// vms are the run's virtual machines; their launchers' pods are among chainPods.
+	vms []kubevirtv1.VirtualMachineInstance
 	// kubeVirt is true if the cluster knows virtual machines; read only if the run has one.
 	kubeVirt bool
 	// console is what a guest printed last, by the name of its virtual machine; read only if
-	// that machine ends the run.
+	// that VM ends the run.
 	console map[string]string
 	// events are those of the object that has not started in time.
 	events []corev1.Event
@@ -77,7 +77,7 @@ func (s *scope) hasFinalizer() bool {
 
 // podsRemain reports whether something of the run may still use the testbed.
 func (s *scope) podsRemain() bool {
-	return s.job != nil || len(s.measurers) > 0 || len(s.chainPods) > 0 || len(s.machines) > 0
+	return s.job != nil || len(s.measurers) > 0 || len(s.chainPods) > 0 || len(s.vms) > 0
 }
 
 // launched reports whether the results' ConfigMap has been made before.
@@ -170,9 +170,16 @@ func (s *scope) verdicts() []v1alpha1.Verdict {
 // verdict returns the outcome of a run that was measured.
 func (s *scope) verdict() *cause {
 	verdicts := s.verdicts()
-	reason := v1alpha1.ReasonSucceeded
-	if len(acceptance.Failed(verdicts)) > 0 {
+	reason, message := v1alpha1.ReasonInconclusive, acceptance.Message(verdicts)
+	switch acceptance.Worst(verdicts) {
+	case v1alpha1.VerdictPassed:
+		reason = v1alpha1.ReasonSucceeded
+	case v1alpha1.VerdictFailed:
 		reason = v1alpha1.ReasonNotAccepted
+	default:
+		if s.run.Spec.Experiment.OnInconclusive == v1alpha1.OnInconclusiveAllow {
+			reason, message = v1alpha1.ReasonSucceeded, message+"; spec.experiment.onInconclusive allows this"
+		}
 	}
-	return &cause{reason, acceptance.Message(verdicts)}
+	return &cause{reason, message}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/acceptance"
 	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
@@ -85,6 +86,9 @@ func (w *writer) admitted() {
 func (w *writer) facts() {
 	if w.plan != nil {
 		w.status.Plan = &v1alpha1.PlanSummary{Digest: w.plan.Digest, GeneratorNode: w.plan.GeneratorNode, DeviceNode: w.plan.DeviceNode}
+		if seed := w.plan.Instructions.OrderSeed; seed > 0 {
+			w.status.Plan.OrderSeed = &seed
+		}
 	}
 	if r := w.records; r != nil {
 		w.status.ResultsRef = &v1alpha1.LocalReference{Name: w.names.Results}
@@ -135,7 +139,7 @@ func (w *writer) warnings() []v1alpha1.Warning {
 	if w.plan == nil {
 		return w.figures.Warnings
 	}
-	return slices.Concat(machineWarnings(w.plan, w.status.Chain), functionWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.figures.Warnings)
+	return slices.Concat(vmWarnings(w.plan, w.status.Chain), functionWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.baselineWarnings(), w.figures.Warnings)
 }
 
 // generator returns what the driver found, on the chain's path once it has been opened.
@@ -166,7 +170,7 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		ports := w.plan.Instructions.Chain.Ports
 		report.WestVLAN, report.EastVLAN = int32(ports[0].VLAN), int32(ports[1].VLAN)
 	}
-	if m := w.records.generator.Machine; m != nil {
+	if m := w.records.generator.Node; m != nil {
 		report.CPUs, report.IsolatedCPUs = int32(len(m.CPUs)), int32(len(m.IsolatedCPUs))
 		for _, governor := range first(m.ScalingGovernors, maxFallbacks) {
 			report.ScalingGovernors = append(report.ScalingGovernors, excerpt.Line(governor, maxKeywordBytes))
@@ -225,10 +229,15 @@ func (w *writer) measured() {
 func (w *writer) accepted() {
 	switch {
 	case w.measuredNow():
-		w.status.Acceptance = first(w.verdicts(), maxVerdicts)
+		verdicts := w.verdicts()
+		w.status.Acceptance = boundedVerdicts(verdicts)
 		status, reason := metav1.ConditionTrue, v1alpha1.ReasonAccepted
-		if w.failed() {
+		switch acceptance.Worst(verdicts) {
+		case v1alpha1.VerdictPassed:
+		case v1alpha1.VerdictFailed:
 			status, reason = metav1.ConditionFalse, v1alpha1.ReasonNotAccepted
+		default:
+			status, reason = metav1.ConditionUnknown, v1alpha1.ReasonInconclusive
 		}
 		w.set(v1alpha1.ConditionAccepted, status, reason, w.outcome.message)
 	case w.failed():
@@ -287,6 +296,14 @@ func (w *writer) going() (reason, message string) {
 		return v1alpha1.ReasonProgressing, "launching the chain"
 	}
 	return v1alpha1.ReasonProgressing, excerpt.Line(w.records.progress.Stage, maxMessageBytes)
+}
+
+func boundedVerdicts(verdicts []v1alpha1.Verdict) []v1alpha1.Verdict {
+	kept := slices.Clone(first(verdicts, maxVerdicts))
+	for i := range kept {
+		kept[i].Message = excerpt.Line(kept[i].Message, maxMessageBytes)
+	}
+	return kept
 }
 
 func boundedWarnings(warnings []v1alpha1.Warning) []v1alpha1.Warning {

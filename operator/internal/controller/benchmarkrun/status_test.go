@@ -55,6 +55,12 @@ func TestConditionsByState(t *testing.T) {
 		"not accepted": {newScope(launched, withRecords(done), functions(ready, ready), criterion), map[string]string{
 			"Admitted": "True/Admitted", "Planned": "True/Planned", "ChainReady": "True/ChainReady", "Measured": "True/Measured",
 			"Accepted": "False/NotAccepted", "Succeeded": "False/NotAccepted", "Stalled": "True/NotAccepted"}},
+		"inconclusive": {newScope(launched, withRecords(done), functions(ready, ready), undecided), map[string]string{
+			"Admitted": "True/Admitted", "Planned": "True/Planned", "ChainReady": "True/ChainReady", "Measured": "True/Measured",
+			"Accepted": "Unknown/Inconclusive", "Succeeded": "False/Inconclusive", "Stalled": "True/Inconclusive"}},
+		"inconclusive and allowed": {newScope(launched, withRecords(done), functions(ready, ready), undecided, allowed), map[string]string{
+			"Admitted": "True/Admitted", "Planned": "True/Planned", "ChainReady": "True/ChainReady", "Measured": "True/Measured",
+			"Accepted": "Unknown/Inconclusive", "Succeeded": "True/Succeeded"}},
 		"chain failed": {newScope(launched, withRecords(open)), map[string]string{
 			"Admitted": "True/Admitted", "Planned": "True/Planned", "ChainReady": "False/ChainFailed", "Measured": "False/ChainFailed",
 			"Accepted": "False/NotMeasured", "Succeeded": "False/ChainFailed", "Stalled": "True/ChainFailed"}},
@@ -88,19 +94,21 @@ func TestGitOpsHealth(t *testing.T) {
 		scope *scope
 		want  verdict
 	}{
-		"first reconcile":      {newScope(noFinalizer), inProgress},
-		"queued":               {newScope(), inProgress},
-		"suspended":            {newScope(suspended), paused},
-		"no testbed":           {newScope(noTestbed), inProgress},
-		"running":              {newScope(launched), inProgress},
-		"measuring":            {newScope(launched, withRecords(open), functions(ready, ready)), inProgress},
-		"being suspended":      {newScope(launched, withRecords(open), functions(ready, ready), suspended), paused},
-		"success":              {newScope(launched, withRecords(done), functions(ready, ready)), current},
-		"not accepted":         {newScope(launched, withRecords(done), functions(ready, ready), criterion), failed},
-		"port missing":         {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonPortMissing))), failed},
-		"chain failed":         {newScope(launched, withRecords(open)), failed},
-		"generator unreliable": {newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonGeneratorUnreliable)), functions(ready, ready)), failed},
-		"no BPF":               {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonCannotLoadBPF))), failed},
+		"first reconcile":       {newScope(noFinalizer), inProgress},
+		"queued":                {newScope(), inProgress},
+		"suspended":             {newScope(suspended), paused},
+		"no testbed":            {newScope(noTestbed), inProgress},
+		"running":               {newScope(launched), inProgress},
+		"measuring":             {newScope(launched, withRecords(open), functions(ready, ready)), inProgress},
+		"being suspended":       {newScope(launched, withRecords(open), functions(ready, ready), suspended), paused},
+		"success":               {newScope(launched, withRecords(done), functions(ready, ready)), current},
+		"not accepted":          {newScope(launched, withRecords(done), functions(ready, ready), criterion), failed},
+		"inconclusive":          {newScope(launched, withRecords(done), functions(ready, ready), undecided), failed},
+		"inconclusive, allowed": {newScope(launched, withRecords(done), functions(ready, ready), undecided, allowed), current},
+		"port missing":          {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonPortMissing))), failed},
+		"chain failed":          {newScope(launched, withRecords(open)), failed},
+		"generator unreliable":  {newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonGeneratorUnreliable)), functions(ready, ready)), failed},
+		"no BPF":                {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonCannotLoadBPF))), failed},
 	}
 	recorded := map[string]gitopstest.ArgoCD{}
 	for name, test := range tests {
@@ -209,6 +217,17 @@ func TestStatusIsBounded(t *testing.T) {
 	}
 }
 
+// TestVerdictsAreBounded checks that long names and reasons fit into the API.
+func TestVerdictsAreBounded(t *testing.T) {
+	var verdicts []v1alpha1.Verdict
+	for range maxVerdicts + 1 {
+		verdicts = append(verdicts, v1alpha1.Verdict{Message: strings.Repeat("m", 9999)})
+	}
+	if got := boundedVerdicts(verdicts); len(got) != maxVerdicts || len(got[0].Message) > 512 || len(verdicts[0].Message) != 9999 {
+		t.Errorf("%d verdicts, the first with a message of %d bytes", len(got), len(got[0].Message))
+	}
+}
+
 func TestTagsInTheStatus(t *testing.T) {
 	s := newScope(launched, withRecords(done), functions(ready, ready), withRecords(func(r *records) {
 		r.generator = &measure.GeneratorState{Chain: &measure.Description{Driver: "XDP"}}
@@ -247,5 +266,23 @@ func TestPartialResultsStayAfterAFailure(t *testing.T) {
 	after := summarize(s, decide(s))
 	if len(after.Results) != 1 || after.Summary == nil || after.ResultsRef.Name != s.names.Results {
 		t.Errorf("partial results are gone: %+v", after)
+	}
+}
+
+func TestInconclusiveMessage(t *testing.T) {
+	const why = "1 of 1 acceptance checks are inconclusive: fast for size 64: ThroughputFramesPerSecond of NDR is 900, at least 1000 required; " +
+		"it may be higher: the generator, not the device, may be the limit (GeneratorCeiling): give the generator more CPU"
+	s := newScope(launched, withRecords(done), functions(ready, ready), undecided)
+	after := summarize(s, decide(s))
+	if got := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionSucceeded).Message; got != why {
+		t.Errorf("the message is %q, want %q", got, why)
+	}
+	if v := after.Acceptance[0]; v.Result != v1alpha1.VerdictInconclusive || len(v.Doubts) != 1 || v.Doubts[0] != v1alpha1.DoubtGeneratorCeiling {
+		t.Errorf("the verdict is %+v", v)
+	}
+	allowed(s)
+	after = summarize(s, decide(s))
+	if got := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionSucceeded).Message; !strings.Contains(got, why+"; spec.experiment.onInconclusive allows this") {
+		t.Errorf("the message is %q", got)
 	}
 }

@@ -51,7 +51,7 @@ func (s *scope) exists(w *chain.Workload) bool {
 	case *batchv1.Job:
 		return s.job != nil
 	case *kubevirtv1.VirtualMachineInstance:
-		return s.machineNamed(w.Name()) != nil
+		return s.vmNamed(w.Name()) != nil
 	}
 	return s.pod(w.Name()) != nil
 }
@@ -66,11 +66,11 @@ func (s *scope) eventObject(w *chain.Workload) client.Object {
 		}
 		return &s.measurers[0]
 	case *kubevirtv1.VirtualMachineInstance:
-		machine := s.machineNamed(w.Name())
-		if pod := s.launcher(machine); pod != nil {
+		vm := s.vmNamed(w.Name())
+		if pod := s.launcher(vm); pod != nil {
 			return pod
 		}
-		return machine
+		return vm
 	}
 	return s.pod(w.Name())
 }
@@ -112,11 +112,11 @@ func (s *scope) startProblem(w *chain.Workload) *problem {
 	case *batchv1.Job:
 		return s.measurerProblem(w)
 	case *kubevirtv1.VirtualMachineInstance:
-		machine := s.machineNamed(w.Name())
-		if p := diagnoseMachineStart(machine, s.launcher(machine), s.startup(), w); p != nil {
+		vm := s.vmNamed(w.Name())
+		if p := diagnoseVMStart(vm, s.launcher(vm), s.startup(), w); p != nil {
 			return withConsole(p, s.console[w.Name()])
 		}
-		return booting(machine, w.BootSeconds, s.now)
+		return booting(vm, w.BootSeconds, s.now)
 	}
 	p := diagnoseStart(s.pod(w.Name()), s.startup(), w.NotReady)
 	if p != nil && w.Avoid != "" {
@@ -127,9 +127,9 @@ func (s *scope) startProblem(w *chain.Workload) *problem {
 
 // lostProblem returns why a workload that was ready no longer is, or nil.
 func (s *scope) lostProblem(w *chain.Workload) *problem {
-	if _, isMachine := w.Object.(*kubevirtv1.VirtualMachineInstance); isMachine {
-		machine := s.machineNamed(w.Name())
-		return withConsole(diagnoseMachineLost(w.Title, w.Lost, machine, s.launcher(machine)), s.console[w.Name()])
+	if _, isVM := w.Object.(*kubevirtv1.VirtualMachineInstance); isVM {
+		vm := s.vmNamed(w.Name())
+		return withConsole(diagnoseVMLost(w.Title, w.Lost, vm, s.launcher(vm)), s.console[w.Name()])
 	}
 	return diagnoseLost(w.Title, w.Lost, s.pod(w.Name()))
 }

@@ -40,7 +40,7 @@ type node struct {
 	withoutVariation bool
 
 	// machine sets a virtual machine's state; absent: it runs and is ready.
-	machine func(*kubevirtv1.VirtualMachineInstance)
+	vm func(*kubevirtv1.VirtualMachineInstance)
 	// kubeVirt is true if there are virtual machines to simulate.
 	kubeVirt bool
 
@@ -94,7 +94,7 @@ func (n *node) step(ctx context.Context) error {
 		}
 	}
 	if n.kubeVirt {
-		if err := n.stepMachines(ctx, pods.Items); err != nil {
+		if err := n.stepVMs(ctx, pods.Items); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,7 @@ const userData = `{
 
 // machine is a guest in QEMU, with a cable at each measured port.
 type machine struct {
-	*guesttest.Machine
+	*guesttest.VM
 	west, east *cable
 }
 
@@ -114,7 +114,7 @@ func startWithKeys(t *testing.T, configuration string, files map[string]string, 
 	for _, side := range []string{"west", "east"} {
 		arguments = append(arguments, "-netdev", fmt.Sprintf("dgram,id=%[1]s,local.type=unix,local.path=%[2]s/%[1]s.guest,remote.type=unix,remote.path=%[2]s/%[1]s", side, dir))
 	}
-	m.Machine = guesttest.Start(t, configuration, Port, arguments...)
+	m.VM = guesttest.Start(t, configuration, Port, arguments...)
 	return m
 }
 

@@ -38,14 +38,14 @@ const (
 )
 
 // boot starts a neighbor's machine.
-func boot(t *testing.T, userData string, arguments ...string) *guesttest.Machine {
+func boot(t *testing.T, userData string, arguments ...string) *guesttest.VM {
 	t.Helper()
 	arguments = append(append(guesttest.Kernel(guesttest.Files(t, guestVariable)), "-m", "256"), arguments...)
 	return guesttest.Start(t, userData, neighbor.Port, arguments...)
 }
 
 // awaitReady waits until the machine is ready and prints when that was.
-func awaitReady(t *testing.T, m *guesttest.Machine) {
+func awaitReady(t *testing.T, m *guesttest.VM) {
 	t.Helper()
 	m.Await(t, http.StatusOK, "ok")
 	t.Logf("ready %.1f s after QEMU started; by the guest's own clock: %s", time.Since(m.Started).Seconds(), m.Line("msg=ready"))
@@ -58,7 +58,7 @@ type look struct {
 	at   time.Time
 }
 
-func lookAt(t *testing.T, m *guesttest.Machine, client *neighbor.Client) look {
+func lookAt(t *testing.T, m *guesttest.VM, client *neighbor.Client) look {
 	t.Helper()
 	status, err := client.Status(t.Context(), m.Address)
 	if err != nil || status.Problem != "" || status.CPUProblem != "" || status.Account != neighbor.AccountMachine {
@@ -69,7 +69,7 @@ func lookAt(t *testing.T, m *guesttest.Machine, client *neighbor.Client) look {
 
 // run has the machine load for loadTime. It returns the machine's reports from
 // the beginning of the load, during it, and after its end.
-func run(t *testing.T, m *guesttest.Machine, load measure.NeighborLoad) (before, during, after look) {
+func run(t *testing.T, m *guesttest.VM, load measure.NeighborLoad) (before, during, after look) {
 	t.Helper()
 	client := neighbor.NewClient()
 	defer client.Close()
@@ -165,7 +165,7 @@ func TestBootDisk(t *testing.T) {
 }
 
 // written returns the bytes that QEMU has written to the scratch disk.
-func written(t *testing.T, m *guesttest.Machine) int64 {
+func written(t *testing.T, m *guesttest.VM) int64 {
 	t.Helper()
 	statistics := m.Monitor(t, "info blockstats")
 	match := regexp.MustCompile(`scratch: .*?wr_bytes=(\d+)`).FindStringSubmatch(statistics)

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Package guesttest boots guests in QEMU for tests, without hardware virtualization. The guest's
-// files and its user data go in; a machine that answers over HTTP, has a readable console and can
+// files and its user data go in; a VM that answers over HTTP, has a readable console and can
 // be switched off comes out.
 package guesttest
 
@@ -49,8 +49,8 @@ func Kernel(dir string) []string {
 	return []string{"-kernel", filepath.Join(dir, "vmlinuz"), "-initrd", filepath.Join(dir, "initrd.img"), "-append", "console=ttyS0 quiet"}
 }
 
-// Machine is a guest in QEMU with a management card.
-type Machine struct {
+// VM is a guest in QEMU with a management card.
+type VM struct {
 	Console *Buffer
 	Started time.Time
 	// Address is where the guest's port is reached, on the loopback.
@@ -61,17 +61,17 @@ type Machine struct {
 	ended   chan error
 }
 
-// Start boots a machine whose management card leads to a port of the guest. The arguments are
+// Start boots a VM whose management card leads to a port of the guest. The arguments are
 // further ones for QEMU: what to boot. QEMU ends with the test, and a test that fails logs the
 // console.
-func Start(t *testing.T, userData string, port int, arguments ...string) *Machine {
+func Start(t *testing.T, userData string, port int, arguments ...string) *VM {
 	t.Helper()
 	const program = "qemu-system-x86_64"
 	if _, err := exec.LookPath(program); err != nil {
 		t.Skipf("%s is not here: make test-guest installs it", program)
 	}
 	dir := SocketDirectory(t)
-	m := &Machine{Console: &Buffer{}, monitor: filepath.Join(dir, "monitor"), ended: make(chan error, 1)}
+	m := &VM{Console: &Buffer{}, monitor: filepath.Join(dir, "monitor"), ended: make(chan error, 1)}
 	m.Address = freeAddress(t)
 	seed := filepath.Join(dir, "seed.iso")
 	ISO(t, seed, seedLabel, WriteFiles(t, dir, map[string]string{"user-data": userData, "meta-data": "instance-id: boot\n"})...)
@@ -154,7 +154,7 @@ func freeAddress(t *testing.T) string {
 }
 
 // Get sends a request to the guest's agent, without a proxy.
-func (m *Machine) Get(path string) (int, string, error) {
+func (m *VM) Get(path string) (int, string, error) {
 	client := http.Client{Timeout: answerTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get("http://" + m.Address + path)
 	if err != nil {
@@ -166,7 +166,7 @@ func (m *Machine) Get(path string) (int, string, error) {
 }
 
 // Line returns the console's first line that contains a text.
-func (m *Machine) Line(text string) string {
+func (m *VM) Line(text string) string {
 	for line := range strings.Lines(m.Console.String()) {
 		if strings.Contains(line, text) {
 			return strings.TrimSpace(line)
@@ -176,7 +176,7 @@ func (m *Machine) Line(text string) string {
 }
 
 // Await asks for readiness until the answer has the code and contains the text.
-func (m *Machine) Await(t *testing.T, want int, text string) string {
+func (m *VM) Await(t *testing.T, want int, text string) string {
 	t.Helper()
 	for {
 		// QEMU accepts a connection before the guest listens, and then repeats it to the guest at
@@ -201,9 +201,9 @@ func (m *Machine) Await(t *testing.T, want int, text string) string {
 	}
 }
 
-// CPU returns the processor time that QEMU has used on this machine: that of the guest's
+// CPU returns the processor time that QEMU has used on this node: that of the guest's
 // processors, and its own.
-func (m *Machine) CPU(t *testing.T) time.Duration {
+func (m *VM) CPU(t *testing.T) time.Duration {
 	t.Helper()
 	kernel, err := proc.Open("/")
 	if err != nil {
@@ -221,7 +221,7 @@ func (m *Machine) CPU(t *testing.T) time.Duration {
 }
 
 // Monitor runs a command in QEMU's monitor, and returns its output.
-func (m *Machine) Monitor(t *testing.T, command string) string {
+func (m *VM) Monitor(t *testing.T, command string) string {
 	t.Helper()
 	monitor, err := net.Dial("unix", m.monitor)
 	if err != nil {
@@ -250,8 +250,8 @@ func (m *Machine) Monitor(t *testing.T, command string) string {
 	return until()
 }
 
-// RequirePowerOff pushes the power button, as KubeVirt does to end a machine.
-func (m *Machine) RequirePowerOff(t *testing.T) {
+// RequirePowerOff pushes the power button, as KubeVirt does to end a VM.
+func (m *VM) RequirePowerOff(t *testing.T) {
 	t.Helper()
 	monitor, err := net.Dial("unix", m.monitor)
 	if err != nil {

@@ -28,20 +28,20 @@ func Cases() []Case {
 		{"host-devices", "one-router", HostDevices},
 		{"trex-afpacket", "one-router", TRexAFPacket},
 		{"neighbors", "one-router", Neighbors},
-		{"neighbor-machines", "neighbors", NeighborMachines},
+		{"neighbor-machines", "neighbors", NeighborVMs},
 		{"four-routers", "one-router", func() plan.Input { return Input(4) }},
 		{"firewalls", "four-routers", Firewalls},
 		{"gateways", "four-routers", Gateways},
 		{"tcp", "one-router", TCP},
 		{"sriov", "one-router", func() plan.Input { return SRIOV(2) }},
 		{"trex-dpdk", "one-router", TRexDPDK},
-		{"machine-tuned", "one-router", MachineTuned},
-		{"machine-with-pod", "one-router", MachineWithPod},
-		{"machines", "four-routers", Machines},
-		{"gateway-machines", "machines", GatewayMachines},
-		{"custom", "machines", CustomMachines},
-		{"machines-sriov", "sriov", func() plan.Input { return MachineSRIOV(2) }},
-		{"machine-host-devices", "machines-sriov", MachineHostDevices},
+		{"machine-tuned", "one-router", VMTuned},
+		{"machine-with-pod", "one-router", VMWithPod},
+		{"machines", "four-routers", VMs},
+		{"gateway-machines", "machines", GatewayVMs},
+		{"custom", "machines", CustomVMs},
+		{"machines-sriov", "sriov", func() plan.Input { return VMSRIOV(2) }},
+		{"machine-host-devices", "machines-sriov", VMHostDevices},
 	}
 }
 
@@ -127,8 +127,8 @@ func ExistingNetworks() plan.Input {
 }
 
 // Machines returns four routers in virtual machines, each with another NIC model.
-func Machines() plan.Input {
-	in := MachineInput(4)
+func VMs() plan.Input {
+	in := VMInput(4)
 	in.Defaults.ImagePullSecrets = []string{"registry"}
 	in.Testbed.Spec.SystemUnderTest.Tolerations = []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
 	models := []v1alpha1.Attachment{"", v1alpha1.AttachmentE1000, v1alpha1.AttachmentE1000e, v1alpha1.AttachmentRTL8139}
@@ -138,9 +138,9 @@ func Machines() plan.Input {
 	return in
 }
 
-// MachineTuned returns one router in a virtual machine with every setting of its platform.
-func MachineTuned() plan.Input {
-	in := MachineInput(1)
+// VMTuned returns one router in a virtual machine with every setting of its platform.
+func VMTuned() plan.Input {
+	in := VMInput(1)
 	node := &in.Nodes[0]
 	node.Labels["cpumanager"], node.Labels["kubevirt.io/realtime"] = "true", ""
 	node.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("8")
@@ -153,9 +153,9 @@ func MachineTuned() plan.Input {
 	return in
 }
 
-// MachineWithPod returns one router in a pod and one in a virtual machine.
-func MachineWithPod() plan.Input {
-	in := MachineInput(2)
+// VMWithPod returns one router in a pod and one in a virtual machine.
+func VMWithPod() plan.Input {
+	in := VMInput(2)
 	in.Run.Spec.Experiment.Chain[0] = Router("router-1")
 	in.Run.Spec.Experiment.Chain[1].Platform = &v1alpha1.Platform{VCPUs: 2}
 	in.Run.Spec.Experiment.Chain[1].West.Queues, in.Run.Spec.Experiment.Chain[1].East.Queues = new(int32(1)), new(int32(1))
@@ -176,9 +176,9 @@ func Gateways() plan.Input {
 	return in
 }
 
-// GatewayMachines returns the same pairs as virtual machines.
-func GatewayMachines() plan.Input {
-	in := MachineInput(4)
+// GatewayVMs returns the same pairs as virtual machines.
+func GatewayVMs() plan.Input {
+	in := VMInput(4)
 	pods := Gateways()
 	for i := range in.Run.Spec.Experiment.Chain {
 		function := &in.Run.Spec.Experiment.Chain[i]
@@ -201,8 +201,8 @@ func Neighbors() plan.Input {
 	return in
 }
 
-// NeighborMachines returns one neighbor of each kind, as virtual machines.
-func NeighborMachines() plan.Input {
+// NeighborVMs returns one neighbor of each kind, as virtual machines.
+func NeighborVMs() plan.Input {
 	in := Neighbors()
 	in.KubeVirt = true
 	in.Nodes[0].Labels["kubevirt.io/schedulable"] = "true"
@@ -214,10 +214,10 @@ func NeighborMachines() plan.Input {
 	return in
 }
 
-// CustomMachines returns three users' own machines: a disk image with user data, a claim with a
+// CustomVMs returns three users' own VMs: a disk image with user data, a claim with a
 // secret and network data, and a DataVolume without further settings.
-func CustomMachines() plan.Input {
-	in := MachineInput(3)
+func CustomVMs() plan.Input {
+	in := VMInput(3)
 	in.Defaults.ImagePullSecrets = []string{"registry"}
 	in.Run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{
 		Custom("vyos", v1alpha1.CustomFunction{

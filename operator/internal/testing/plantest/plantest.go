@@ -71,9 +71,9 @@ func Router(name string) v1alpha1.NetworkFunction {
 	}
 }
 
-// MachineInput returns a run of a chain of routers in virtual machines, with what KubeVirt adds to
+// VMInput returns a run of a chain of routers in virtual machines, with what KubeVirt adds to
 // the cluster.
-func MachineInput(routers int) plan.Input {
+func VMInput(routers int) plan.Input {
 	in := Input(routers)
 	in.KubeVirt = true
 	in.Nodes[0].Labels["kubevirt.io/schedulable"] = "true"
@@ -81,19 +81,19 @@ func MachineInput(routers int) plan.Input {
 		v1alpha1.AttachmentVeth, v1alpha1.AttachmentVirtio, v1alpha1.AttachmentE1000, v1alpha1.AttachmentE1000e, v1alpha1.AttachmentRTL8139,
 	}
 	for i := range routers {
-		in.Run.Spec.Experiment.Chain[i] = Machine(in.Run.Spec.Experiment.Chain[i].Name)
+		in.Run.Spec.Experiment.Chain[i] = VM(in.Run.Spec.Experiment.Chain[i].Name)
 	}
 	return in
 }
 
 // Machine returns a router in a virtual machine with every default.
-func Machine(name string) v1alpha1.NetworkFunction {
+func VM(name string) v1alpha1.NetworkFunction {
 	return v1alpha1.NetworkFunction{Name: name, Function: v1alpha1.FunctionRouter, Runtime: v1alpha1.RuntimeVirtualMachine}
 }
 
-// Custom returns the user's own machine with every default.
+// Custom returns the user's own VM with every default.
 func Custom(name string, custom v1alpha1.CustomFunction) v1alpha1.NetworkFunction {
-	f := Machine(name)
+	f := VM(name)
 	f.Function, f.Custom = v1alpha1.FunctionCustom, &custom
 	return f
 }
@@ -206,16 +206,16 @@ func SRIOV(routers int) plan.Input {
 	return in
 }
 
-// MachineSRIOV returns the input of SRIOV with virtual machines instead of the pods.
-func MachineSRIOV(routers int) plan.Input {
+// VMSRIOV returns the input of SRIOV with virtual machines instead of the pods.
+func VMSRIOV(routers int) plan.Input {
 	in := SRIOV(routers)
-	InMachines(&in)
+	InVMs(&in)
 	return in
 }
 
-// MachineHostDevices returns a run of one router in a virtual machine whose ports are whole NICs,
+// VMHostDevices returns a run of one router in a virtual machine whose ports are whole NICs,
 // generator and device on two nodes.
-func MachineHostDevices() plan.Input {
+func VMHostDevices() plan.Input {
 	in := Input(1)
 	Attach(&in, v1alpha1.AttachmentHostDevice)
 	in.Testbed.Spec.Ports.West = HostDevicePort("0000:03:00.0")
@@ -227,19 +227,19 @@ func MachineHostDevices() plan.Input {
 	generator, device := Node("generator"), Node("device")
 	Offer(&device, "vnfbench.io/dut-nic", 2)
 	in.Nodes = []corev1.Node{device, generator}
-	InMachines(&in)
+	InVMs(&in)
 	return in
 }
 
-// InMachines replaces the chain's pods with virtual machines, and adds KubeVirt to every node.
-func InMachines(in *plan.Input) {
+// InVMs replaces the chain's pods with virtual machines, and adds KubeVirt to every node.
+func InVMs(in *plan.Input) {
 	in.KubeVirt = true
 	for i := range in.Nodes {
 		in.Nodes[i].Labels["kubevirt.io/schedulable"] = "true"
 	}
 	for i := range in.Run.Spec.Experiment.Chain {
 		pod := in.Run.Spec.Experiment.Chain[i]
-		in.Run.Spec.Experiment.Chain[i] = Machine(pod.Name)
+		in.Run.Spec.Experiment.Chain[i] = VM(pod.Name)
 		in.Run.Spec.Experiment.Chain[i].West, in.Run.Spec.Experiment.Chain[i].East = pod.West, pod.East
 	}
 }

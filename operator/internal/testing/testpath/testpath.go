@@ -62,12 +62,7 @@ func (p *Path) join() error {
 	if err := p.veth(p.Generator, West, p.Sink, East, false); err != nil {
 		return err
 	}
-	var err error
-	if p.westMAC, err = readMAC(p.Generator, West); err == nil {
-		p.eastMAC, err = readMAC(p.Sink, East)
-	}
-	p.deviceWest, p.deviceEast = p.eastMAC, p.westMAC
-	return err
+	return p.facing()
 }
 
 // Wired joins each port to a port of an empty device, whose ends have NAPI.
@@ -139,12 +134,17 @@ func Switched(vlan int) (*Path, error) {
 				return err
 			}
 		}
-		if p.westMAC, err = readMAC(p.Generator, West); err == nil {
-			p.eastMAC, err = readMAC(p.Generator, East)
-		}
-		p.deviceWest, p.deviceEast = p.eastMAC, p.westMAC
-		return err
+		return p.facing()
 	})
+}
+
+// facing has each port send to the other one.
+func (p *Path) facing() (err error) {
+	if p.westMAC, err = readMAC(p.Generator, West); err == nil {
+		p.eastMAC, err = readMAC(p.Sink, East)
+	}
+	p.deviceWest, p.deviceEast = p.eastMAC, p.westMAC
+	return err
 }
 
 // Close closes the namespaces, which removes all that is in them.

@@ -33,8 +33,8 @@ func (s Streams) Check(trial measure.Trial, signatureBytes int) (largest int, er
 	if err != nil {
 		return invalid("correct spec.experiment.traffic.imix or packets", "%w", err)
 	}
-	if smallest, least := slices.Min(sizes), s.minFrameBytes(signatureBytes); smallest < least {
-		return 0, measure.Failf(v1alpha1.ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes in spec.experiment.traffic (frameBytes, imix)", least),
+	if smallest, limit := slices.Min(sizes), s.minFrameBytes(signatureBytes); smallest < limit {
+		return 0, measure.Failf(v1alpha1.ReasonFrameTooSmall, fmt.Sprintf("use frames of at least %d bytes in spec.experiment.traffic (frameBytes, imix)", limit),
 			"a frame of %d bytes has no room for headers and signature", smallest)
 	}
 	for _, stream := range s {

@@ -91,13 +91,13 @@ func (s Streams) Probe(signatureBytes int) measure.Trial {
 
 // minFrameBytes returns the size of the smallest frame that every stream can have.
 func (s Streams) minFrameBytes(signatureBytes int) int {
-	least := headers.MinFrameBytes
+	smallest := headers.MinFrameBytes
 	for _, stream := range s {
 		if stream != nil {
-			least = max(least, headers.MinimumFrameBytes(*stream, signatureBytes))
+			smallest = max(smallest, headers.MinimumFrameBytes(*stream, signatureBytes))
 		}
 	}
-	return least
+	return smallest
 }
 
 // Missing returns the directions in which no frame arrived.

@@ -147,7 +147,7 @@ func TestDoubts(t *testing.T) {
 		"stretched a little": {
 			change: func(s *simulator) { s.stretch = 1.1 },
 			trial:  trialOf(128, 20_000, 200*time.Millisecond),
-			code:   measure.DoubtStretched, words: "in place of 200ms",
+			code:   measure.DoubtStretched, words: "instead of 200ms",
 		},
 		"stretched beyond its end": {
 			change: func(s *simulator) { s.stretch = 4 },
@@ -377,19 +377,19 @@ func TestFaults(t *testing.T) {
 		// dead servers answer no requests.
 		restarts int
 	}{
-		"dies at the start":             {"start_traffic", replay.Die(), 1},
-		"dies while it sends":           {"get_async_events", replay.Die(), 1},
-		"cuts the connection":           {"get_global_stats", replay.Cut(), 0},
-		"answers late, within patience": {"get_pgid_stats", replay.Late(300 * time.Millisecond), 0},
-		"hangs":                         {"get_pgid_stats", replay.Hang(), 0},
-		"cuts an answer":                {"get_pgid_stats", replay.Truncated(), 0},
+		"dies at the start":                {"start_traffic", replay.Die(), 1},
+		"dies while it sends":              {"get_async_events", replay.Die(), 1},
+		"cuts the connection":              {"get_global_stats", replay.Cut(), 0},
+		"answers late, within the timeout": {"get_pgid_stats", replay.Late(300 * time.Millisecond), 0},
+		"hangs":                            {"get_pgid_stats", replay.Hang(), 0},
+		"cuts an answer":                   {"get_pgid_stats", replay.Truncated(), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sim := newSimulator(t)
 			d := openOn(t, sim.config())
-			told := 0
-			d.NotifySent(func() { told++ })
+			sentCalls := 0
+			d.NotifySent(func() { sentCalls++ })
 			sim.Inject(c.method, c.fault)
 			o := run1(t, d, trialOf(64, 2000, 100*time.Millisecond))
 			for _, direction := range o.Directions {
@@ -397,8 +397,8 @@ func TestFaults(t *testing.T) {
 					t.Errorf("%+v", direction)
 				}
 			}
-			if told != 1 {
-				t.Errorf("told %d times that all was sent", told)
+			if sentCalls != 1 {
+				t.Errorf("NotifySent was called %d times, want once", sentCalls)
 			}
 			if sim.restarts != c.restarts {
 				t.Errorf("the server was started again %d times, want %d", sim.restarts, c.restarts)
@@ -474,7 +474,7 @@ func TestAnotherVersion(t *testing.T) {
 func TestStuckServer(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("SKIP: it waits for the server's patience")
+		t.Skip("SKIP: it waits for the timeout of the server")
 	}
 	sim := newSimulator(t)
 	d := openOn(t, sim.config(measure.Forward))

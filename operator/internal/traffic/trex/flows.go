@@ -29,13 +29,13 @@ const (
 // flowsAlike returns the largest number of flows that TRex makes by measure.Flows' own
 // rule, with all fields counting up at once: that of the field with the fewest values.
 func flowsAlike(f measure.Flows) int {
-	least := measure.MaximumFlows
+	count := measure.MaximumFlows
 	for _, field := range f.Fields {
-		most := f
-		most.Count = measure.MaximumFlows
-		least = min(least, most.Values(field))
+		one := f
+		one.Count = measure.MaximumFlows
+		count = min(count, one.Values(field))
 	}
-	return least
+	return count
 }
 
 // checkFlows returns why TRex cannot send flows.

@@ -14,8 +14,8 @@ import (
 
 // span is a number of delays between two bounds, in microseconds, which it includes.
 type span struct {
-	least, most uint64
-	samples     uint64
+	from, to uint64
+	samples  uint64
 }
 
 // distribution is a set of delays as spans in rising order.
@@ -48,21 +48,21 @@ func distributionOf(t timing, received uint64) (distribution, error) {
 	var d distribution
 	var counted uint64
 	for name, samples := range t.Latency.Histogram {
-		least, err := strconv.ParseUint(name, 10, 64)
+		from, err := strconv.ParseUint(name, 10, 64)
 		if err != nil {
 			return distribution{}, fmt.Errorf("a bucket %q in a histogram", name)
 		}
 		// The server keeps in bucket 0 the maximum that it ever had.
-		if least < bucketMinimum || samples == 0 {
+		if from < bucketMinimum || samples == 0 {
 			continue
 		}
 		counted += samples
-		d.spans = append(d.spans, span{least, least + decade(least) - 1, samples})
+		d.spans = append(d.spans, span{from, from + decade(from) - 1, samples})
 	}
 	if received > counted {
 		d.spans = append(d.spans, span{0, bucketMinimum - 1, received - counted})
 	}
-	slices.SortFunc(d.spans, func(a, b span) int { return int(a.least) - int(b.least) })
+	slices.SortFunc(d.spans, func(a, b span) int { return int(a.from) - int(b.from) })
 	return d.within(t.Latency.Minimum, t.Latency.Maximum), nil
 }
 
@@ -78,15 +78,15 @@ func decade(value uint64) uint64 {
 // within narrows the first and the last span by the minimum and the maximum that the
 // server reports. The server leaves the first frames out of both, and may not have them
 // yet, so they count only if they are in those spans.
-func (d distribution) within(least, most uint64) distribution {
+func (d distribution) within(minimum, maximum uint64) distribution {
 	if len(d.spans) == 0 {
 		return d
 	}
-	if f := &d.spans[0]; least >= f.least && least <= f.most {
-		f.least = least
+	if f := &d.spans[0]; minimum >= f.from && minimum <= f.to {
+		f.from = minimum
 	}
-	if l := &d.spans[len(d.spans)-1]; most >= l.least && most <= l.most {
-		l.most = most
+	if l := &d.spans[len(d.spans)-1]; maximum >= l.from && maximum <= l.to {
+		l.to = maximum
 	}
 	return d
 }
@@ -98,7 +98,7 @@ func merge(all []distribution) distribution {
 	for _, d := range all {
 		out.exact = out.exact && d.exact
 		for _, s := range d.spans {
-			sums[[2]uint64{s.least, s.most}] += s.samples
+			sums[[2]uint64{s.from, s.to}] += s.samples
 		}
 	}
 	bounds := slices.SortedFunc(maps.Keys(sums), func(a, b [2]uint64) int {
@@ -126,7 +126,7 @@ func (d distribution) only() uint64 {
 	if len(d.spans) == 0 {
 		return 0
 	}
-	return nanoseconds(d.spans[len(d.spans)-1].most, d.exact)
+	return nanoseconds(d.spans[len(d.spans)-1].to, d.exact)
 }
 
 // nanoseconds converts a delay in whole microseconds, rounded down. A delay below one is
@@ -146,17 +146,17 @@ func (d distribution) delays() measure.Delays {
 	if total == 0 {
 		return measure.Delays{}
 	}
-	out := measure.Delays{Samples: total, MinNanoseconds: max(1, d.spans[0].least*1000)}
+	out := measure.Delays{Samples: total, MinNanoseconds: max(1, d.spans[0].from*1000)}
 	sum := 0.0
 	for _, s := range d.spans {
-		sum += float64(s.least+s.most) / 2 * float64(s.samples)
-		out.MaxNanoseconds = max(out.MaxNanoseconds, nanoseconds(s.most, d.exact))
+		sum += float64(s.from+s.to) / 2 * float64(s.samples)
+		out.MaxNanoseconds = max(out.MaxNanoseconds, nanoseconds(s.to, d.exact))
 	}
 	out.MeanNanoseconds = min(max(uint64(sum/float64(total)*1000), out.MinNanoseconds), out.MaxNanoseconds)
 	frames.Percentiles(&out, func(yield func(uint64, uint64) bool) {
 		greatest := uint64(0)
 		for _, s := range d.spans {
-			greatest = max(greatest, nanoseconds(s.most, d.exact))
+			greatest = max(greatest, nanoseconds(s.to, d.exact))
 			if !yield(greatest, s.samples) {
 				return
 			}

@@ -120,7 +120,7 @@ func (d *Driver) doubtDirection(all *frames.Doubts, direction measure.DirectionO
 	}
 	if n := seen.pgids.unknown.at(d.ports[to]); n > 0 {
 		all.Add(measure.DoubtReceiveDrops, lost > 0,
-			"%s: at %s came %d frames that TRex cannot tell (rx_err), %d of %d are missing", direction.Direction, in, n, lost, direction.SentFrames)
+			"%s: at %s TRex received %d frames that it cannot identify (rx_err), %d of %d are missing", direction.Direction, in, n, lost, direction.SentFrames)
 	}
 	if n := seen.losses.Ports[from].OutErrors; n > 0 {
 		all.Add(measure.DoubtTransmitDrops, false, "%s: %s refused %d frames (oerrors); they do not count as sent", direction.Direction, out, n)
@@ -140,7 +140,7 @@ func doubtPacing(all *frames.Doubts, trial measure.Trial, r run, seen reading) {
 		all.Add(measure.DoubtMissedDeadlines, false, "TRex's sending cores were busy for %.0f %% of a second, so frames may have left late", r.busyPercent)
 	}
 	if late := r.lasted - trial.Duration(); late > max(tolerance, trial.Duration()/100) {
-		all.Add(measure.DoubtStretched, false, "TRex sent for %v in place of %v: it was held up, and sent what follows later",
+		all.Add(measure.DoubtStretched, false, "TRex sent for %v instead of %v: it was held up, and sent what follows later",
 			r.lasted.Round(time.Millisecond), trial.Duration())
 	}
 }
@@ -168,5 +168,5 @@ func (d *Driver) doubtMarks(all *frames.Doubts, direction measure.DirectionOutco
 		mark = "IPv6 flow label"
 	}
 	all.Add(measure.DoubtReceiveDrops, true,
-		"%s: %d timed frames arrived and none of %d others: the device seems to change the %s, by which TRex tells frames", direction.Direction, arrivedTimed, counted, mark)
+		"%s: %d timed frames arrived and none of %d others: the device seems to change the %s, by which TRex identifies frames", direction.Direction, arrivedTimed, counted, mark)
 }

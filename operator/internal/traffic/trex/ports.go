@@ -72,7 +72,7 @@ func (d *Driver) begin(ctx context.Context) (err error) {
 		return err
 	}
 	d.lineRateBitsPerSecond = lineRate(statuses)
-	d.largestFrameBytes = d.largest()
+	d.largestFrameBytes = d.maxFrameBytes()
 	d.describe()
 	return nil
 }
@@ -111,7 +111,7 @@ func findPorts(path measure.Path, streams frames.Streams, info systemInfo) (port
 		}
 	}
 	if found[0] == found[1] {
-		return ports, missing("give each port an address of its own", "both ports have the address %s", seen[found[0]])
+		return ports, missing("give each port its own address", "both ports have the address %s", seen[found[0]])
 	}
 	return [2]int{info.Ports[found[0]].Index, info.Ports[found[1]].Index}, nil
 }
@@ -185,24 +185,24 @@ func lineRate(statuses [2]portStatus) uint64 {
 	return rate
 }
 
-// largest returns the size of the largest frame, check sequence included. Packet sockets
+// maxFrameBytes returns the size of the largest frame, check sequence included. Packet sockets
 // send what the interface's MTU allows; only the server knows what a DPDK port carries.
-func (d *Driver) largest() int {
-	most := maximumFrameBytes
+func (d *Driver) maxFrameBytes() int {
+	size := maximumFrameBytes
 	for end, port := range d.config.Path.Ports {
 		tag := 0
 		if port.VLAN != 0 {
 			tag = measure.VLANTagBytes
 		}
-		most = min(most, maximumFrameBytes-tag)
+		size = min(size, maximumFrameBytes-tag)
 		if d.config.Settings.Mode != planning.AFPacket {
 			continue
 		}
 		if link, err := net.InterfaceByName(d.config.Path.Ports[end].Interface); err == nil {
-			most = min(most, link.MTU+headers.EthernetBytes+measure.FrameCheckSequenceBytes)
+			size = min(size, link.MTU+headers.EthernetBytes+measure.FrameCheckSequenceBytes)
 		}
 	}
-	return most
+	return size
 }
 
 // describe describes how TRex drives the ports, and what a reader needs to know with
@@ -245,7 +245,7 @@ func (d *Driver) describe() {
 			note("%s: random flows over IPv6 have no UDP checksum", s.Direction)
 		}
 		if !f.Random && f.Count > flowsAlike(*f) {
-			note("%s: flow n of %d does not have n added to every field, since one has %d values: when that one comes round, another goes on by one",
+			note("%s: flow n of %d does not have n added to every field, since one has %d values: when that field wraps, another field is increased by one",
 				s.Direction, f.Count, flowsAlike(*f))
 		}
 	}

@@ -383,8 +383,8 @@ func killChild(t *testing.T, program string) {
 		// pid (name) state ppid: the name may have spaces.
 		var state string
 		var parent int
-		_, behind, _ := strings.Cut(string(text), ") ")
-		if _, err := fmt.Sscan(behind, &state, &parent); err != nil || parent != os.Getpid() {
+		_, afterName, _ := strings.Cut(string(text), ") ")
+		if _, err := fmt.Sscan(afterName, &state, &parent); err != nil || parent != os.Getpid() {
 			continue
 		}
 		if running, err := os.Readlink(filepath.Join(filepath.Dir(path), "exe")); err != nil || running != program {

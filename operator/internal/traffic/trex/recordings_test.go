@@ -120,20 +120,20 @@ func compareDistributions(t *testing.T, recording string, fine, coarse distribut
 	byBucket := map[uint64]uint64{}
 	for _, s := range fine.spans {
 		bucket := uint64(0)
-		if s.least >= bucketMinimum {
-			bucket = s.least / decade(s.least) * decade(s.least)
+		if s.from >= bucketMinimum {
+			bucket = s.from / decade(s.from) * decade(s.from)
 		}
 		byBucket[bucket] += s.samples
 	}
 	for n, s := range coarse.spans {
-		least := s.least
-		if least >= bucketMinimum {
-			least = least / decade(least) * decade(least)
+		bucket := s.from
+		if bucket >= bucketMinimum {
+			bucket = bucket / decade(bucket) * decade(bucket)
 		} else {
-			least = 0
+			bucket = 0
 		}
-		if byBucket[least] != s.samples {
-			t.Errorf("%s: %d delays in bucket %d (span %d), the HdrHistogram has %d there", recording, s.samples, least, n, byBucket[least])
+		if byBucket[bucket] != s.samples {
+			t.Errorf("%s: %d delays in bucket %d (span %d), the HdrHistogram has %d there", recording, s.samples, bucket, n, byBucket[bucket])
 		}
 	}
 	f, c := fine.delays(), coarse.delays()
@@ -147,7 +147,7 @@ func compareDistributions(t *testing.T, recording string, fine, coarse distribut
 		}
 	}
 	if c.MinNanoseconds > f.MinNanoseconds {
-		t.Errorf("%s: the least is %d ns, by buckets %d", recording, f.MinNanoseconds, c.MinNanoseconds)
+		t.Errorf("%s: the minimum is %d ns, by buckets %d", recording, f.MinNanoseconds, c.MinNanoseconds)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestBucketZeroIsDerived(t *testing.T) {
 	}
 	// A total_min that is not present yet narrows nothing.
 	timing.Latency.Minimum = 1<<32 - 1
-	if d, _ = distributionOf(timing, 15); d.spans[0].least != 0 {
+	if d, _ = distributionOf(timing, 15); d.spans[0].from != 0 {
 		t.Errorf("%v", d.spans)
 	}
 }
@@ -203,7 +203,7 @@ func TestRecordedSettling(t *testing.T) {
 	for version, run := range byVersion {
 		for _, s := range run[1:] {
 			if !s.same(run[0]) {
-				t.Errorf("run %d: the counters did not stand still", version)
+				t.Errorf("run %d: the counters still changed", version)
 			}
 		}
 	}

@@ -93,7 +93,7 @@ func (c Config) schedule(direction int, s measure.Stream, trial measure.Trial, l
 		out.share, out.intended = s.LoadPercent, s.IntendedFrames(trial)
 	}
 	sizes, sequence := sizesOf(trial)
-	p := parting{
+	p := splitter{
 		framesPerSecond: framesPerSecond, frames: sizes, sequence: sequence,
 		timedFrames: uint64(float64(c.LatencyFramesPerSecond)*trial.Duration().Seconds() + 0.5),
 	}
@@ -112,8 +112,8 @@ func (c Config) schedule(direction int, s measure.Stream, trial measure.Trial, l
 	return out
 }
 
-// parting is what the division of a direction's frames depends on.
-type parting struct {
+// splitter is what the division of a direction's frames depends on.
+type splitter struct {
 	framesPerSecond float64
 	frames          []measure.MixFrame
 	sequence        []int
@@ -123,7 +123,7 @@ type parting struct {
 }
 
 // bursts returns the parts of a load: each has its number of frames.
-func (p parting) bursts(intended uint64, trial measure.Trial) []part {
+func (p splitter) bursts(intended uint64, trial measure.Trial) []part {
 	counts := p.counts(intended)
 	var parts []part
 	// A frame that is timed separately reduces the others of its size by one.
@@ -163,7 +163,7 @@ func (p parting) bursts(intended uint64, trial measure.Trial) []part {
 	return parts
 }
 
-func (p parting) burst(purpose purpose, group, frameBytes int, frames, of uint64, position float64) part {
+func (p splitter) burst(purpose purpose, group, frameBytes int, frames, of uint64, position float64) part {
 	return part{
 		purpose: purpose, group: group, frameBytes: frameBytes, frames: frames,
 		framesPerSecond: p.framesPerSecond * float64(frames) / float64(of),
@@ -172,7 +172,7 @@ func (p parting) burst(purpose purpose, group, frameBytes int, frames, of uint64
 }
 
 // endless returns the parts of "as fast as possible".
-func (p parting) endless(timedPerSecond float64, trial measure.Trial) []part {
+func (p splitter) endless(timedPerSecond float64, trial measure.Trial) []part {
 	var parts []part
 	round := float64(len(p.sequence))
 	share := min(0.5, timedPerSecond/p.framesPerSecond)
@@ -194,13 +194,13 @@ func (p parting) endless(timedPerSecond float64, trial measure.Trial) []part {
 
 // tag returns the number of the first frame that is due at the tagged frame's time or
 // after it.
-func (p parting) tag(trial measure.Trial) uint64 {
+func (p splitter) tag(trial measure.Trial) uint64 {
 	at := (float64(trial.TaggedFrameNanoseconds)/1e9 - p.offset) * p.framesPerSecond
 	return uint64(max(0, math.Ceil(at-1e-6)))
 }
 
 // counts returns how many of each size are among the first frames of the rounds.
-func (p parting) counts(frames uint64) []uint64 {
+func (p splitter) counts(frames uint64) []uint64 {
 	rounds, rest := frames/uint64(len(p.sequence)), frames%uint64(len(p.sequence))
 	counts := make([]uint64, len(p.frames))
 	for size, f := range p.frames {
@@ -214,10 +214,10 @@ func (p parting) counts(frames uint64) []uint64 {
 
 // position returns the first place of a size in the round, after the frame that is sent
 // separately.
-func (p parting) position(size int, behind bool) float64 {
+func (p splitter) position(size int, afterFirst bool) float64 {
 	for n, other := range p.sequence {
 		if other == size {
-			if behind && n == 0 {
+			if afterFirst && n == 0 {
 				n++
 			}
 			return float64(n)
@@ -226,7 +226,7 @@ func (p parting) position(size int, behind bool) float64 {
 	return 0
 }
 
-func (p parting) seconds(at float64) time.Duration {
+func (p splitter) seconds(at float64) time.Duration {
 	return time.Duration((at + p.offset) * 1e9)
 }
 

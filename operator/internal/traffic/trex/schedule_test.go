@@ -71,7 +71,7 @@ func checkParts(t *testing.T, name string, s schedule, trial measure.Trial, inte
 		}
 		// The last frame is due at most one round after the end.
 		last := p.after.Seconds() + float64(p.frames-1)/p.framesPerSecond
-		if most := trial.Duration().Seconds() + float64(len(sequence)+2)/float64(trial.IntendedFramesPerSecond); last > most {
+		if end := trial.Duration().Seconds() + float64(len(sequence)+2)/float64(trial.IntendedFramesPerSecond); last > end {
 			t.Errorf("%s: the last of %d frames is due at %v s", name, p.frames, last)
 		}
 		if trial.TaggedFrameNanoseconds > 0 && p.purpose == tagged {
@@ -104,7 +104,7 @@ func checkParts(t *testing.T, name string, s schedule, trial measure.Trial, inte
 	if timedFrames == 0 && intended > 2 || timedFrames > budget {
 		t.Errorf("%s: %d frames are timed, at most %d should be", name, timedFrames, budget)
 	}
-	if most := float64(trial.IntendedFramesPerSecond) * 1.000001; rate > most {
+	if limit := float64(trial.IntendedFramesPerSecond) * 1.000001; rate > limit {
 		t.Errorf("%s: %v frames/s in all", name, rate)
 	}
 }

@@ -22,10 +22,10 @@ const (
 	// tolerance is how much later than due the driver may notice the end of a trial
 	// without a doubt that it was late.
 	tolerance = 10 * time.Millisecond
-	// stopPatience is how long the server may take to stop sending.
-	stopPatience = 5 * time.Second
-	// mostReadings bounds the readings of counters that still change.
-	mostReadings = 10
+	// stopTimeout is how long the server may take to stop sending.
+	stopTimeout = 5 * time.Second
+	// maxReadings bounds the readings of counters that still change.
+	maxReadings = 10
 )
 
 // overtime returns how long after its duration a trial may send before it is stopped:
@@ -45,12 +45,12 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	if err := checkTrial(trial, d.streams, d.largestFrameBytes); err != nil {
 		return measure.Outcome{}, err
 	}
-	began, told := time.Now(), false
+	began, notified := time.Now(), false
 	sent := func() {
-		if !told && d.onSent != nil {
+		if !notified && d.onSent != nil {
 			d.onSent()
 		}
-		told = true
+		notified = true
 	}
 	var outcome measure.Outcome
 	err := d.connection.Try(ctx, func() (err error) {
@@ -221,7 +221,7 @@ func (d *Driver) await(ctx context.Context, trial measure.Trial, started time.Ti
 				return err
 			}
 			stopped = now
-		case !stopped.IsZero() && now.Sub(stopped) > stopPatience:
+		case !stopped.IsZero() && now.Sub(stopped) > stopTimeout:
 			return connection.ErrStuck
 		}
 		pause := quickPoll
@@ -305,7 +305,7 @@ func (d *Driver) settle(ctx context.Context, trial measure.Trial, r *run) (readi
 		return reading{}, err
 	}
 	r.moving = true
-	for range mostReadings {
+	for range maxReadings {
 		if err := clock.Sleep(ctx, quickPoll); err != nil {
 			return reading{}, err
 		}

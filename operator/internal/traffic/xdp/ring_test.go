@@ -131,6 +131,36 @@ func TestOverflowOnASeparatePath(t *testing.T) {
 	}
 }
 
+// TestTap offers a program behind a tap, which stands for a virtual machine, more than it
+// takes: what is missing is what the tap dropped, and the ring's overflow is not sent.
+func TestTap(t *testing.T) {
+	p := buildPath(t, func() (*testpath.Path, error) { return testpath.Tapped(50 * time.Microsecond) })
+	path := p.IPv4(measure.Forward)
+	path.Hop = measure.HopTap
+	d := open(t, p, Config{Path: path})
+	before, err := p.DroppedAt(testpath.TapWest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := trialOf(64, 100_000, 200*time.Millisecond)
+	trial.SettleNanoseconds = int64(2 * time.Second)
+	o, err := d.Measure(t.Context(), trial)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropped, err := p.DroppedAt(testpath.TapWest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := o.Directions[0]
+	if want := dropped - before; got.LostFrames() != want || want == 0 {
+		t.Errorf("lost %d of %d frames, the tap dropped %d", got.LostFrames(), got.SentFrames, want)
+	}
+	if got.UnsentFrames() != got.OverflowFrames+got.RefusedFrames {
+		t.Errorf("%d frames unsent, %d overflow and %d refused", got.UnsentFrames(), got.OverflowFrames, got.RefusedFrames)
+	}
+}
+
 // TestArrivals runs the program once after a stall and wants exactly the frames that are
 // due by then, those that fit in the ring and the due time of the next one.
 func TestArrivals(t *testing.T) {

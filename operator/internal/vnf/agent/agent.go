@@ -21,8 +21,8 @@ import (
 // errNotConfigured is the reason until Configured is called.
 var errNotConfigured = errors.New("the configuration is not applied yet")
 
-// Machine is what the agent reads about the ports.
-type Machine interface {
+// Kernel is what the agent reads about the ports.
+type Kernel interface {
 	// Check returns nil when the function forwards as configured.
 	Check() error
 	Ports() []vnf.PortStatus
@@ -38,7 +38,7 @@ type Meter interface {
 // Agent answers for one function.
 type Agent struct {
 	config    *vnf.Config
-	machine   Machine
+	kernel    Kernel
 	meter     Meter
 	log       *slog.Logger
 	startedAt time.Time
@@ -55,14 +55,14 @@ type Agent struct {
 }
 
 // New returns the agent of a function that is not configured yet.
-func New(config *vnf.Config, machine Machine, meter Meter, startedAt time.Time, log *slog.Logger) *Agent {
+func New(config *vnf.Config, kernel Kernel, meter Meter, startedAt time.Time, log *slog.Logger) *Agent {
 	return &Agent{
-		config: config, machine: machine, meter: meter, startedAt: startedAt, log: log,
+		config: config, kernel: kernel, meter: meter, startedAt: startedAt, log: log,
 		last: errNotConfigured, lost: make(chan error, 1),
 	}
 }
 
-// NewBroken returns the agent of a machine that has no usable configuration;
+// NewBroken returns the agent of a pod or VM that has no usable configuration;
 // Fail gives the reason.
 func NewBroken(meter Meter, startedAt time.Time, log *slog.Logger) *Agent {
 	return New(nil, nil, meter, startedAt, log)
@@ -99,7 +99,7 @@ func (a *Agent) Observe() error {
 	case !a.configured:
 		return errNotConfigured
 	default:
-		err = a.machine.Check()
+		err = a.kernel.Check()
 	}
 	if text(err) != text(a.last) {
 		if err == nil {
@@ -148,7 +148,7 @@ func (a *Agent) Status() vnf.Status {
 	status := vnf.Status{Version: vnf.StatusVersion, StartedAt: a.startedAt, Ready: err == nil, Reasons: reasons(err)}
 	if a.config != nil {
 		status.Function, status.Name, status.ConfigurationDigest = a.config.Function, a.config.Name, a.config.Digest()
-		status.Ports, status.FunctionStatus = a.machine.Ports(), a.machine.Status()
+		status.Ports, status.FunctionStatus = a.kernel.Ports(), a.kernel.Status()
 	}
 	usage, err := a.meter.Read()
 	if err != nil {

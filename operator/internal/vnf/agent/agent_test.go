@@ -19,15 +19,15 @@ import (
 	"vnfbench.io/operator/internal/vnf/agent"
 )
 
-type machine struct{ problem error }
+type kernel struct{ problem error }
 
-func (m *machine) Check() error { return m.problem }
+func (m *kernel) Check() error { return m.problem }
 
-func (m *machine) Status() vnf.FunctionStatus {
+func (m *kernel) Status() vnf.FunctionStatus {
 	return vnf.FunctionStatus{State: vnf.State{Firewall: &vnf.FirewallState{Rules: 3}}, Counters: map[string]int64{vnf.CounterMatchedPackets: 5}}
 }
 
-func (m *machine) Ports() []vnf.PortStatus {
+func (m *kernel) Ports() []vnf.PortStatus {
 	return []vnf.PortStatus{{Name: "west", Interface: "net1", Up: true, Counters: &vnf.PortCounters{RxPackets: 7}}}
 }
 
@@ -45,7 +45,7 @@ func get(t *testing.T, handler http.Handler, path string) (int, string) {
 func TestReadiness(t *testing.T) {
 	var log bytes.Buffer
 	down := errors.Join(errors.New(`port "west": interface "net1" is down`), errors.New(`port "east": route is missing`))
-	m := &machine{}
+	m := &kernel{}
 	a := agent.New(&vnf.Config{}, m, meter{}, time.Now(), slog.New(slog.NewJSONHandler(&log, nil)))
 	handler := a.Handler()
 	steps := []struct {
@@ -82,7 +82,7 @@ func TestReadiness(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	config := &vnf.Config{Function: vnf.FunctionRouter, Name: "router-0"}
-	m := &machine{problem: errors.Join(errors.New("one"), errors.New("two"))}
+	m := &kernel{problem: errors.Join(errors.New("one"), errors.New("two"))}
 	started := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	a := agent.New(config, m, meter{}, started, slog.New(slog.DiscardHandler))
 	a.Configured()
@@ -111,11 +111,11 @@ func TestStatus(t *testing.T) {
 }
 
 // TestFail checks that after a failure the function stays failed, even when the kernel
-// reports no fault; a machine without a configuration gives the reason.
+// reports no fault; an agent without a configuration gives the reason.
 func TestFail(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	config := &vnf.Config{Function: vnf.FunctionRouter, Name: "router-0"}
-	lost := agent.New(config, &machine{}, meter{}, time.Now(), log)
+	lost := agent.New(config, &kernel{}, meter{}, time.Now(), log)
 	lost.Configured()
 	lost.Fail(errors.New("lost a port"))
 	broken := agent.NewBroken(meter{}, time.Now(), log)

@@ -1,6 +1,6 @@
 // Command manifest writes the objects that deploy KubeVirt: its namespace, its
 // kind, and virt-operator with its rights, as KubeVirt's own generators make
-// them, with the images that it is told.
+// them, with the images that its flags name.
 package main
 
 import (

@@ -49,10 +49,10 @@ const (
 	probePerSecond = 10
 	probeDuration  = time.Second
 	probeBytes     = 64
-	// openPatience bounds the opening of a trial's TCP connections.
-	openPatience = 5 * time.Second
-	// cleanUpPatience bounds the cleanup after a trial that failed.
-	cleanUpPatience = 10 * time.Second
+	// openTimeout bounds the opening of a trial's TCP connections.
+	openTimeout = 5 * time.Second
+	// cleanUpTimeout bounds the cleanup after a trial that failed.
+	cleanUpTimeout = 10 * time.Second
 )
 
 // Open connects to the server, and makes a few exchanges, so that it finds a chain that
@@ -217,7 +217,7 @@ func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome,
 	t := trial.TCP
 	omit := time.Duration(t.OmitNanoseconds)
 	// The server ends by itself if this process can no longer end it.
-	atMost := startUp + openPatience + omit + trial.Duration() + cleanUpPatience
+	atMost := startUp + openTimeout + omit + trial.Duration() + cleanUpTimeout
 	var looks [][]look
 	var cpuPercent float64
 	out, _, err := d.traffic(ctx, trial, atMost, func(ctx context.Context) error {
@@ -241,7 +241,7 @@ func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome,
 	for i, direction := range t.Directions {
 		found := tcpDirection(direction, looks[i], cpuPercent, *t)
 		if found.SentNanoseconds <= 0 || found.ReceivedNanoseconds <= 0 {
-			return measure.Outcome{}, fmt.Errorf("the server's clock stood still while data was sent in direction %s", direction)
+			return measure.Outcome{}, fmt.Errorf("the server's clock did not advance while data was sent in direction %s", direction)
 		}
 		out.TCP.Directions = append(out.TCP.Directions, found)
 	}
@@ -250,7 +250,7 @@ func (d *Driver) tcp(ctx context.Context, trial measure.Trial) (measure.Outcome,
 
 // awaitOpen waits until all connections of each direction are established.
 func (d *Driver) awaitOpen(ctx context.Context, t *measure.TCPTrial, epoch int64) error {
-	until := time.Now().Add(startUp + openPatience)
+	until := time.Now().Add(startUp + openTimeout)
 	for {
 		groups, err := d.session.lookAt(ctx, len(t.Directions), epoch)
 		if err != nil {
@@ -266,7 +266,7 @@ func (d *Driver) awaitOpen(ctx context.Context, t *measure.TCPTrial, epoch int64
 		}
 		if time.Now().After(until) {
 			return measure.Failf(v1alpha1.ReasonChainFailed, "see whether each function forwards TCP in both directions, and look at its logs",
-				"%d of %d TCP connections were established within %s", established, t.Streams, openPatience)
+				"%d of %d TCP connections were established within %s", established, t.Streams, openTimeout)
 		}
 		if err := clock.Sleep(ctx, lookPause); err != nil {
 			return err
@@ -332,7 +332,7 @@ func (d *Driver) connections(ctx context.Context, trial measure.Trial) (measure.
 		return measure.Outcome{}, err
 	}
 	if end.client.nanoseconds() <= begin.client.nanoseconds() && end.client.of(cEstablished) > 0 {
-		return measure.Outcome{}, errors.New("the server's clock stood still while connections were made")
+		return measure.Outcome{}, errors.New("the server's clock did not advance while connections were made")
 	}
 	figures := connectionsOutcome(connectionLooks{begin, end, over, w.concurrent}, held)
 	figures.Program, figures.GeneratorCPUPartsPerMillion = d.session.tool(), int64(busy.MeanCPUPercent*10_000)
@@ -385,7 +385,7 @@ func (d *Driver) cleanUp() {
 	if d.session.Client == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), cleanUpPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTimeout)
 	defer cancel()
 	_ = d.session.stop(ctx)
 }

@@ -51,7 +51,7 @@ func TestTCP(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(outcome.TCP.Directions) != 2 || len(outcome.Doubts) != 0 || sent != 1 {
-			t.Fatalf("outcome %+v, told %d times", outcome, sent)
+			t.Fatalf("got outcome %+v and %d calls of NotifySent", outcome, sent)
 		}
 		for i, direction := range []measure.Direction{measure.Forward, measure.Reverse} {
 			found := outcome.TCP.Directions[i]
@@ -225,7 +225,7 @@ func TestMeasureFails(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				if f.state == rpc.ASTFTransmitting && f.refuse == nil {
-					t.Error("traffic goes on")
+					t.Error("traffic continues")
 				}
 			})
 		})
@@ -243,7 +243,7 @@ func TestServerFailsBetweenTrials(t *testing.T) {
 		words    string
 	}{
 		"it died": {fails: func(f *fake, p *process) { p.dead, p.restart = died, f.again; f.unreachable = true }, restarts: 1},
-		"it died, and its connection told so": {fails: func(f *fake, p *process) {
+		"it died, and its connection failed": {fails: func(f *fake, p *process) {
 			f.refuse, p.restart = func(string, int) error { p.dead = died; return rpc.ErrConnection }, f.again
 		}, restarts: 1},
 		"it hangs":                   {fails: func(f *fake, p *process) { f.refuse, p.restart = always(rpc.ErrConnection), f.again }, restarts: 1},

@@ -66,7 +66,7 @@ func (s *session) begin(ctx context.Context) error {
 // none, and reports that.
 func (s *session) describe(ctx context.Context) (description, error) {
 	var d description
-	until := time.Now().Add(countersPatience)
+	until := time.Now().Add(countersTimeout)
 	for {
 		err := s.Call(ctx, "get_counter_desc", onProfile{profileID}, &d)
 		var said *rpc.Error
@@ -139,7 +139,7 @@ func (s *session) start(ctx context.Context, duration time.Duration, noClose, ip
 	if err != nil {
 		return err
 	}
-	return s.await(ctx, buildPatience, func(state int) (bool, error) {
+	return s.await(ctx, buildTimeout, func(state int) (bool, error) {
 		if state == rpc.ASTFLoaded || state == rpc.ASTFIdle {
 			return false, s.whyNot(ctx)
 		}
@@ -165,20 +165,20 @@ func (s *session) whyNot(ctx context.Context) error {
 }
 
 const (
-	// buildPatience bounds the time from start to the first packet, which grows with the
-	// profile; stopPatience bounds the end of connections.
-	buildPatience = 30 * time.Second
-	stopPatience  = 30 * time.Second
-	statePause    = 20 * time.Millisecond
-	// countersPatience is how long a new server may take until it counts.
-	countersPatience = 10 * time.Second
+	// buildTimeout bounds the time from start to the first packet, which grows with the
+	// profile; stopTimeout bounds the end of connections.
+	buildTimeout = 30 * time.Second
+	stopTimeout  = 30 * time.Second
+	statePause   = 20 * time.Millisecond
+	// countersTimeout is how long a new server may take until it counts.
+	countersTimeout = 10 * time.Second
 )
 
 // stop ends the traffic, regardless of open connections, and waits for the end.
 func (s *session) stop(ctx context.Context) error {
 	// The server ignores a stop while it parses or builds a profile, so the client
 	// repeats it until nothing runs.
-	return s.await(ctx, stopPatience, func(state int) (bool, error) {
+	return s.await(ctx, stopTimeout, func(state int) (bool, error) {
 		if state == rpc.ASTFIdle || state == rpc.ASTFLoaded {
 			return true, nil
 		}
@@ -190,8 +190,8 @@ func (s *session) stop(ctx context.Context) error {
 }
 
 // await polls the profile's state until done.
-func (s *session) await(ctx context.Context, patience time.Duration, done func(state int) (bool, error)) error {
-	until := time.Now().Add(patience)
+func (s *session) await(ctx context.Context, timeout time.Duration, done func(state int) (bool, error)) error {
+	until := time.Now().Add(timeout)
 	for {
 		state, err := s.state(ctx)
 		if err != nil {
@@ -202,7 +202,7 @@ func (s *session) await(ctx context.Context, patience time.Duration, done func(s
 			return err
 		}
 		if time.Now().After(until) {
-			return fmt.Errorf("the server's profile is still in state %d after %s", state, patience)
+			return fmt.Errorf("the server's profile is still in state %d after %s", state, timeout)
 		}
 		if err := clock.Sleep(ctx, statePause); err != nil {
 			return err

@@ -37,7 +37,7 @@ type driver interface {
 // is still starting: a restart for each attempt would cost seconds, and take the ports'
 // links down.
 type Opener struct {
-	// config's Machine receives the ports' drivers, which a driver of the kernel's does
+	// config's Node receives the ports' drivers, which a driver of the kernel's does
 	// not report.
 	config measure.OpenerConfig
 	start  func(context.Context, server.Config) (runningServer, error)
@@ -136,8 +136,8 @@ func (o *Opener) serve(ctx context.Context, c server.Config) (runningServer, err
 		return nil, err
 	}
 	o.running, o.serves = running, c
-	if o.config.Machine != nil && o.config.Machine.Fingerprint != nil {
-		o.config.Machine.Fingerprint.Ports = running.Ports()
+	if o.config.Node != nil && o.config.Node.Fingerprint != nil {
+		o.config.Node.Fingerprint.Ports = running.Ports()
 	}
 	return running, nil
 }

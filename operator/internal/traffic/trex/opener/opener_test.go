@@ -94,9 +94,9 @@ func TestOneServerAtATime(t *testing.T) {
 	var last *fakeServer
 	noWay := errors.New("no way through")
 	ways := []error{nil, noWay, noWay, nil}
-	facts := &measure.Machine{Fingerprint: &measure.Fingerprint{}}
+	facts := &measure.NodeFacts{Fingerprint: &measure.Fingerprint{}}
 	paths := &Opener{
-		config: measure.OpenerConfig{Machine: facts},
+		config: measure.OpenerConfig{Node: facts},
 		start: func(_ context.Context, c server.Config) (runningServer, error) {
 			last = &fakeServer{diary: &d, name: c.Path.Ports[0].Interface}
 			d.note("start %s", last.name)
@@ -137,7 +137,7 @@ func TestOneServerAtATime(t *testing.T) {
 		t.Errorf("the log is %q", got)
 	}
 	if got := facts.Fingerprint.Ports; len(got) != 1 || got[0].Interface != "chain" {
-		t.Errorf("the machine has ports %+v", got)
+		t.Errorf("the node has ports %+v", got)
 	}
 	if err := errors.Join(chain.Close(), paths.Close()); err != nil {
 		t.Fatal(err)

@@ -283,7 +283,7 @@ func TestBusyServer(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 	})
-	t.Run("goes on with its work", func(t *testing.T) {
+	t.Run("continues with its work", func(t *testing.T) {
 		server, client := newServer(t, busy(1, rpc.CodeInProgress, "77"), busy(2, rpc.CodeInProgress, "77"))
 		if err := client.Acquire(t.Context(), 0, false); err != nil {
 			t.Fatal(err)
@@ -301,7 +301,7 @@ func TestBusyServer(t *testing.T) {
 			}
 		}
 	})
-	t.Run("goes on within a batch", func(t *testing.T) {
+	t.Run("continues within a batch", func(t *testing.T) {
 		_, client := newServer(t, busy(1, rpc.CodeInProgress, "77"), busy(1, rpc.CodeTryAgain, ""))
 		var got string
 		var n int

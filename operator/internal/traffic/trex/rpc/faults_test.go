@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 			err = echo(t.Context(), client, 2)
 			if c.gone {
 				if !errors.Is(err, rpc.ErrConnection) {
-					t.Errorf("nobody listens any more: %v", err)
+					t.Errorf("no server listens any more: %v", err)
 				}
 				return
 			}
@@ -144,7 +144,7 @@ func TestWelcomes(t *testing.T) {
 			dial(t, server, rpc.Options{})
 		})
 	}
-	t.Run("nobody listens", func(t *testing.T) {
+	t.Run("no server listens", func(t *testing.T) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -219,7 +219,7 @@ func TestRestartedServer(t *testing.T) {
 	for name, restart := range map[string]func(*replay.Server, *replay.Script){
 		"with its connections": func(s *replay.Server, _ *replay.Script) { s.Restart() },
 		// A proxy may keep the connection.
-		"behind the connection": func(_ *replay.Server, s *replay.Script) { s.Restart() },
+		"without cutting the connection": func(_ *replay.Server, s *replay.Script) { s.Restart() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer within(t, soon)()

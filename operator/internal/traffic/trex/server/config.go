@@ -32,10 +32,10 @@ const (
 	// TRex answers after about 2 s, and after 17 s if a default gateway of an extra
 	// configuration does not answer ARP. Zeroing many hugepages and negotiating a link
 	// again take more time.
-	defaultStartPatience = 60 * time.Second
+	defaultStartTimeout = 60 * time.Second
 	// The server waits up to 2 s for its threads (wait_for_all_cores in
 	// main_dpdk.cpp), then gives its ports back.
-	defaultClosePatience = 10 * time.Second
+	defaultCloseTimeout = 10 * time.Second
 	// defaultMaximumRestarts bounds the restarts on one path.
 	defaultMaximumRestarts = 3
 
@@ -63,10 +63,10 @@ type Config struct {
 	NetworkStatus string
 	// Log gets a line for each line of the server; nil keeps none.
 	Log *slog.Logger
-	// StartPatience is how long the server may take until it answers, by default 60 s.
-	StartPatience time.Duration
-	// ClosePatience is how long it may take to end before it is killed, by default 10 s.
-	ClosePatience time.Duration
+	// StartTimeout is how long the server may take until it answers, by default 60 s.
+	StartTimeout time.Duration
+	// CloseTimeout is how long it may take to end before it is killed, by default 10 s.
+	CloseTimeout time.Duration
 	// MaximumRestarts bounds the restarts; 0 is 3, below 0 allows none.
 	MaximumRestarts int
 }
@@ -75,8 +75,8 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Directory, DefaultDirectory)
 	setDefault(&c.StateDirectory, DefaultStateDirectory)
 	setDefault(&c.NetworkStatus, DefaultNetworkStatus)
-	setDefault(&c.StartPatience, defaultStartPatience)
-	setDefault(&c.ClosePatience, defaultClosePatience)
+	setDefault(&c.StartTimeout, defaultStartTimeout)
+	setDefault(&c.CloseTimeout, defaultCloseTimeout)
 	setDefault(&c.MaximumRestarts, defaultMaximumRestarts)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

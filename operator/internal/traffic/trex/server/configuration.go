@@ -19,10 +19,10 @@ const (
 	publisherPort = 4500
 	rpcPort       = 4501
 
-	// mostCPUs and mostNodes are limits compiled into TRex (MAX_THREADS_SUPPORTED and
+	// maxCPUs and maxNodes are limits compiled into TRex (MAX_THREADS_SUPPORTED and
 	// MAX_SOCKETS_SUPPORTED in trex_defs.h).
-	mostCPUs  = 120
-	mostNodes = 4
+	maxCPUs  = 120
+	maxNodes = 4
 	// ownThreads are the master and the receiving thread.
 	ownThreads = 2
 
@@ -105,7 +105,7 @@ func configure(c Config, host Host, ports [2]trexPort) (Configuration, error) {
 	}
 	if lowEnd, set := content["low_end"].(bool); set && lowEnd != made.LowEnd {
 		made.LowEnd = lowEnd
-		made.note("the extra configuration sets low_end to %t: with it, TRex's threads share a CPU and sleep up to 1 ms between looks at the ports, which is in every delay", lowEnd)
+		made.note("the extra configuration sets low_end to %t: with it, TRex's threads share a CPU and sleep up to 1 ms between checks of the ports, which is in every delay", lowEnd)
 	}
 	file, err := yaml.Marshal([]any{content})
 	if err != nil {
@@ -202,7 +202,7 @@ func (made *Configuration) countThreads(c Config) {
 func (made *Configuration) placeThreads(c Config, host Host, ports [2]trexPort, content map[string]any) error {
 	var usable []CPU
 	for _, cpu := range host.CPUs {
-		if cpu.Number < mostCPUs {
+		if cpu.Number < maxCPUs {
 			usable = append(usable, cpu)
 		}
 	}
@@ -215,12 +215,12 @@ func (made *Configuration) placeThreads(c Config, host Host, ports [2]trexPort, 
 		core := host.CPUs[len(host.CPUs)-1].Number
 		content["low_end"], content["low_end_core"] = true, core
 		made.LowEnd = true
-		made.note("the pod has %d CPUs of the %d that TRex's threads want for themselves: they share CPU %d and sleep up to 1 ms between looks at the ports (low_end), which is in every delay", len(usable), needed, core)
+		made.note("the pod has %d CPUs of the %d that TRex's threads need: they share CPU %d and sleep up to 1 ms between checks of the ports (low_end), which is in every delay", len(usable), needed, core)
 		return nil
 	}
 	if len(usable) < needed {
 		return failure(v1alpha1.ReasonTooFewCores, "give the traffic pod more CPUs, or lower coresPerPort",
-			"TRex needs %d CPUs of its own below number %d (one for its master, one to receive, %d to send), and the pod has %d of %d", needed, mostCPUs, made.Threads, len(usable), len(host.CPUs))
+			"TRex needs %d CPUs below number %d (one for its master, one to receive, %d to send), and the pod has %d of %d", needed, maxCPUs, made.Threads, len(usable), len(host.CPUs))
 	}
 	node, rest := usable[ownThreads].Node, slices.Clone(usable[ownThreads:])
 	if c.dpdk() {
@@ -229,8 +229,8 @@ func (made *Configuration) placeThreads(c Config, host Host, ports [2]trexPort, 
 			made.note("port %q is on NUMA node %d and port %q on node %d: TRex keeps the frames of both on node %d, which costs port %q speed", ports[0].name, node, ports[1].name, other, node, ports[1].name)
 		}
 	}
-	if node >= mostNodes {
-		return failure(v1alpha1.ReasonInvalidPath, "use a device of a lower node", "port %q is on NUMA node %d, and TRex knows nodes 0 to %d", ports[0].name, node, mostNodes-1)
+	if node >= maxNodes {
+		return failure(v1alpha1.ReasonInvalidPath, "use a device of a lower node", "port %q is on NUMA node %d, and TRex supports nodes 0 to %d", ports[0].name, node, maxNodes-1)
 	}
 	near := func(cpu CPU) bool { return cpu.Node == node }
 	slices.SortStableFunc(rest, func(a, b CPU) int {

@@ -21,7 +21,7 @@ import (
 	"vnfbench.io/operator/internal/traffic/trex/planning"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 const (
 	allCapabilities = 1<<unix.CAP_NET_ADMIN | 1<<unix.CAP_NET_RAW | 1<<unix.CAP_IPC_LOCK
@@ -255,7 +255,7 @@ func TestPreflight(t *testing.T) {
 	}{
 		"all is there":          {mode: planning.AFPacket, host: linux()},
 		"all is there for DPDK": {mode: planning.DPDK, host: dpdk()},
-		"resources in place of Multus": {mode: planning.DPDK, host: dpdk().with(func(h *Host) {
+		"resources instead of Multus": {mode: planning.DPDK, host: dpdk().with(func(h *Host) {
 			h.Attachments = nil
 			h.PCIVariables = map[string]string{"PCIDEVICE_INTEL_COM_WEST_VFS": westAddress, "PCIDEVICE_INTEL_COM_EAST_VFS": eastAddress, "PCIDEVICE_INTEL_COM_EAST_VFS_INFO": "{}"}
 		})},
@@ -270,7 +270,7 @@ func TestPreflight(t *testing.T) {
 			h.Capabilities &^= 1 << unix.CAP_IPC_LOCK
 			h.LockedMemoryBytes = 32 << 20
 		})},
-		"rings in a pod with users of its own": {mode: planning.AFPacket, host: linux().with(func(h *Host) {
+		"rings in a pod with its own user namespace": {mode: planning.AFPacket, host: linux().with(func(h *Host) {
 			h.UserNamespace = true
 			h.Interfaces["west"] = Interface{MTU: 9000, Up: true}
 		}), reason: v1alpha1.ReasonLockedMemoryLimit, words: []string{"88 MiB", "8 MiB"}},
@@ -299,7 +299,7 @@ func TestPreflight(t *testing.T) {
 			reason: v1alpha1.ReasonInvalidPath, words: []string{"virtual function"}},
 		"a device of the kernel": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { eachDevice(h, func(d *Device) { d.Driver = "iavf" }) }),
 			reason: v1alpha1.ReasonDeviceUnusable, words: []string{`"iavf"`, "vfio-pci"}},
-		"a device of nobody": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { eachDevice(h, func(d *Device) { d.Driver = "" }) }), reason: v1alpha1.ReasonDeviceUnusable},
+		"a device without a driver": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { eachDevice(h, func(d *Device) { d.Driver = "" }) }), reason: v1alpha1.ReasonDeviceUnusable},
 		"no container of VFIO": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.VFIO = []string{"81", "82"} }),
 			reason: v1alpha1.ReasonDeviceUnusable, words: []string{"/dev/vfio/vfio"}},
 		"no group of VFIO": {mode: planning.DPDK, host: dpdk().with(func(h *Host) { h.VFIO = []string{"81", "vfio"} }),

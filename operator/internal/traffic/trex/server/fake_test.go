@@ -20,9 +20,9 @@ import (
 )
 
 // The test binary is also the server that it starts: under TRex's name it acts as the
-// file behaviourFile in its working directory says.
+// file behaviorFile in its working directory says.
 const (
-	behaviourFile = "behaviour"
+	behaviorFile = "behavior"
 	// startedFile gets a line for each start: the process's number and arguments.
 	startedFile = "started"
 	// supervisorName is a program that starts a server and waits to be killed.
@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 
 // fake acts as TRex's server, and returns its exit code.
 func fake() int {
-	content, err := os.ReadFile(behaviourFile)
+	content, err := os.ReadFile(behaviorFile)
 	if err != nil {
 		return 99
 	}

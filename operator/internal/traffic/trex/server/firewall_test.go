@@ -26,13 +26,13 @@ func TestPortsAreClosed(t *testing.T) {
 
 // portsAreClosed starts a server that listens on some of the pod's addresses.
 func portsAreClosed(t *testing.T, c Config, listening []string) {
-	pod, neighbour := newPod(t), netnstest.New(t, "neighbour")
+	pod, neighbor := newPod(t), netnstest.New(t, "neighbor")
 	netnstest.Cable(t,
 		netnstest.End{Namespace: pod, Interface: "eth0", MAC: "02:00:00:00:00:0a"},
-		netnstest.End{Namespace: neighbour, Interface: "eth0", MAC: "02:00:00:00:00:0b"})
+		netnstest.End{Namespace: neighbor, Interface: "eth0", MAC: "02:00:00:00:00:0b"})
 	for _, prefix := range []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24"), netip.MustParsePrefix("fd00::1/64")} {
 		address(t, pod, prefix)
-		address(t, neighbour, netip.PrefixFrom(prefix.Addr().Next(), prefix.Bits()))
+		address(t, neighbor, netip.PrefixFrom(prefix.Addr().Next(), prefix.Bits()))
 	}
 	const open = 4600
 	var listener net.Listener
@@ -47,12 +47,12 @@ func portsAreClosed(t *testing.T, c Config, listening []string) {
 	}
 	reach := func(from *netnstest.Namespace, to string, port int, wanted bool) {
 		t.Helper()
-		patience := soon
+		timeout := soon
 		if !wanted {
-			patience = 500 * time.Millisecond
+			timeout = 500 * time.Millisecond
 		}
 		err := from.Run(func() error {
-			connection, err := net.DialTimeout("tcp", net.JoinHostPort(to, strconv.Itoa(port)), patience)
+			connection, err := net.DialTimeout("tcp", net.JoinHostPort(to, strconv.Itoa(port)), timeout)
 			if err == nil {
 				_ = connection.Close()
 			}
@@ -63,9 +63,9 @@ func portsAreClosed(t *testing.T, c Config, listening []string) {
 		}
 	}
 	for _, to := range listening {
-		reach(neighbour, to, open, true)
+		reach(neighbor, to, open, true)
 		for _, port := range []int{publisherPort, rpcPort} {
-			reach(neighbour, to, port, false)
+			reach(neighbor, to, port, false)
 			reach(pod, to, port, true)
 			reach(pod, "127.0.0.1", port, true)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"vnfbench.io/operator/internal/machine"
+	"vnfbench.io/operator/internal/nodefacts"
 )
 
 // Host is what the server finds in its pod.
@@ -73,7 +73,7 @@ type Device struct {
 	Vendor, Model uint16
 	// Driver is the kernel's driver, such as "vfio-pci"; empty if it has none.
 	Driver string
-	// Node is its NUMA node; 0 if the machine has none.
+	// Node is its NUMA node; 0 if the node has none.
 	Node int
 	// VirtualFunction says that it is one.
 	VirtualFunction bool
@@ -107,7 +107,7 @@ func readHost(c Config) (Host, error) {
 		return Host{}, fmt.Errorf("reading the limit of locked memory: %w", err)
 	}
 	host.LockedMemoryBytes = limit.Cur
-	numbers, err := machine.Affinity()
+	numbers, err := nodefacts.Affinity()
 	if err != nil {
 		return Host{}, err
 	}
@@ -167,7 +167,7 @@ func inUserNamespace(uidMap string) bool {
 }
 
 // hugepageMounts reads the mounts of hugetlbfs; one without the option pagesize has the
-// machine's default size.
+// node's default size.
 func hugepageMounts(root fs.FS) []HugepageMount {
 	var mounts []HugepageMount
 	for line := range strings.Lines(text(root, "proc/self/mounts")) {
@@ -311,7 +311,7 @@ func cpuNodes(root fs.FS) map[int]int {
 		if !found || err != nil {
 			continue
 		}
-		cpus, err := machine.ParseList(text(root, path.Join(folder, name, "cpulist")))
+		cpus, err := nodefacts.ParseList(text(root, path.Join(folder, name, "cpulist")))
 		if err != nil {
 			continue
 		}

@@ -93,13 +93,13 @@ func TestReadTreeOfOthers(t *testing.T) {
 		check  func(Host) bool
 		fails  bool
 	}{
-		"no annotation yet":     {change: func(f map[string]string) { f["etc/pod/network-status"] = "" }, check: func(h Host) bool { return h.Attachments == nil }},
-		"no volume":             {change: func(f map[string]string) { delete(f, "etc/pod/network-status") }, check: func(h Host) bool { return h.Attachments == nil }},
-		"a broken one":          {change: func(f map[string]string) { f["etc/pod/network-status"] = "[{" }, fails: true},
-		"no capabilities":       {change: func(f map[string]string) { f["proc/self/status"] = "Name: x" }, fails: true},
-		"users of its own":      {change: func(f map[string]string) { f["proc/self/uid_map"] = "0 65536 65536" }, check: func(h Host) bool { return h.UserNamespace }},
-		"nothing mounted":       {change: func(f map[string]string) { f["proc/self/mounts"] = "" }, check: func(h Host) bool { return h.Hugepages == nil }},
-		"a machine of one node": {change: func(f map[string]string) { f["sys/bus/pci/devices/0000:3b:02.0/numa_node"] = "-1" }, check: func(h Host) bool { return h.Devices["0000:3b:02.0"].Node == 0 }},
+		"no annotation yet":   {change: func(f map[string]string) { f["etc/pod/network-status"] = "" }, check: func(h Host) bool { return h.Attachments == nil }},
+		"no volume":           {change: func(f map[string]string) { delete(f, "etc/pod/network-status") }, check: func(h Host) bool { return h.Attachments == nil }},
+		"a broken one":        {change: func(f map[string]string) { f["etc/pod/network-status"] = "[{" }, fails: true},
+		"no capabilities":     {change: func(f map[string]string) { f["proc/self/status"] = "Name: x" }, fails: true},
+		"own user namespace":  {change: func(f map[string]string) { f["proc/self/uid_map"] = "0 65536 65536" }, check: func(h Host) bool { return h.UserNamespace }},
+		"nothing mounted":     {change: func(f map[string]string) { f["proc/self/mounts"] = "" }, check: func(h Host) bool { return h.Hugepages == nil }},
+		"a node without NUMA": {change: func(f map[string]string) { f["sys/bus/pci/devices/0000:3b:02.0/numa_node"] = "-1" }, check: func(h Host) bool { return h.Devices["0000:3b:02.0"].Node == 0 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := pod()
@@ -123,7 +123,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// The test can read the machine that it runs on.
+// The test can read the node that it runs on.
 func TestReadHost(t *testing.T) {
 	host, err := readHost(Config{}.withDefaults())
 	if err != nil || len(host.CPUs) == 0 || !host.Interfaces["lo"].Up && len(host.Interfaces) == 0 {

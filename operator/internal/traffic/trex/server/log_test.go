@@ -63,8 +63,8 @@ func TestExplain(t *testing.T) {
 	if measure.ReasonOf(err) != v1alpha1.ReasonHugepagesMissing || !strings.Contains(err.Error(), "available: 1024MB | ... | EAL: something") || len(err.Error()) > 1000 {
 		t.Errorf("got %v", err)
 	}
-	err = explain("ended", []string{"what nobody knows"}, " ")
-	if measure.ReasonOf(err) != v1alpha1.ReasonTRexServerFailed || strings.Contains(err.Error(), "extraConfiguration") || !strings.Contains(err.Error(), "what nobody knows") {
+	err = explain("ended", []string{"an unknown line"}, " ")
+	if measure.ReasonOf(err) != v1alpha1.ReasonTRexServerFailed || strings.Contains(err.Error(), "extraConfiguration") || !strings.Contains(err.Error(), "an unknown line") {
 		t.Errorf("got %v", err)
 	}
 	if err := explain("ended", nil, ""); strings.Contains(err.Error(), "lines") {

@@ -51,7 +51,7 @@ func findPorts(c Config, host Host) (ports [2]trexPort, err error) {
 	west, east := ports[0], ports[1]
 	switch {
 	case west.address == east.address:
-		return ports, failure(v1alpha1.ReasonPortMissing, "give each port a device of its own",
+		return ports, failure(v1alpha1.ReasonPortMissing, "give each port its own device",
 			"ports %q and %q are the same device %s", west.name, east.name, west.address)
 	case west.device.Vendor != east.device.Vendor || west.device.VirtualFunction != east.device.VirtualFunction:
 		// TRex treats all ports like the last one (set_driver in main_dpdk.cpp).
@@ -104,7 +104,7 @@ func announced(attachments []Attachment, name string) string {
 // allocated takes a port's address from the environment, which names resources and not
 // ports: it cannot distinguish two ports of one resource.
 func allocated(c Config, host Host, index int) (string, error) {
-	const remedy = "have Multus write the pod's network status with the devices' addresses (device-info), or give the two ports resources of their own"
+	const remedy = "have Multus write the pod's network status with the devices' addresses (device-info), or give each port its own resource"
 	name, resource := c.Path.Ports[index].Interface, c.Settings.Resources[index]
 	if resource == "" {
 		return "", failure(v1alpha1.ReasonPortMissing, remedy, "nothing says which PCI device port %q is: the pod's network status does not, and the port has no resource", name)

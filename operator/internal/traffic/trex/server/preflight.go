@@ -155,7 +155,7 @@ func checkLockedMemory(c Config, host Host, ports [2]trexPort) error {
 		return nil
 	}
 	return failure(v1alpha1.ReasonLockedMemoryLimit, "set hostUsers to true for the traffic pod, or raise the container runtime's limit (LimitMEMLOCK)",
-		"TRex locks %d MiB of memory, and the pod, which has users of its own, may lock %d MiB", wanted>>20, host.LockedMemoryBytes>>20)
+		"TRex locks %d MiB of memory, and the pod, which has its own user namespace, may lock %d MiB", wanted>>20, host.LockedMemoryBytes>>20)
 }
 
 // chooseProgram returns the file to start.

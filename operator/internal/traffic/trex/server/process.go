@@ -29,8 +29,8 @@ type process struct {
 	reaped bool
 }
 
-// outputPatience is how long the output may stay open after the process's end.
-const outputPatience = 2 * time.Second
+// outputTimeout is how long the output may stay open after the process's end.
+const outputTimeout = 2 * time.Second
 
 // startProcess starts the server in a separate process group. The caller must use a
 // thread that lives as long as the process.
@@ -38,7 +38,7 @@ func startProcess(program string, arguments []string, directory string, environm
 	command := exec.Command(program, arguments...)
 	command.Dir, command.Env = directory, environment
 	command.Stdout, command.Stderr = output, output
-	command.WaitDelay = outputPatience
+	command.WaitDelay = outputTimeout
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", program, err)
@@ -97,9 +97,9 @@ func (p *process) over() (string, bool) {
 
 // stop asks the process to end, and kills it if it does not. It reports whether it killed
 // it.
-func (p *process) stop(patience time.Duration) (killed bool) {
+func (p *process) stop(timeout time.Duration) (killed bool) {
 	p.signal(unix.SIGINT)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	select {
 	case <-p.ended:

@@ -17,19 +17,19 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/clock"
-	"vnfbench.io/operator/internal/machine"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/nodefacts"
 	"vnfbench.io/operator/internal/traffic/trex/zmtp"
 )
 
 const (
-	// statusPatience is how long Multus may take to write the pod's network status: the
+	// statusTimeout is how long Multus may take to write the pod's network status: the
 	// volume is mounted before that, and the kubelet updates it about once a minute.
-	statusPatience = 100 * time.Second
+	statusTimeout = 100 * time.Second
 
-	// probePatience bounds one probe, probePause is the wait until the next.
-	probePatience = time.Second
-	probePause    = 100 * time.Millisecond
+	// probeTimeout bounds one probe, probePause is the wait until the next.
+	probeTimeout = time.Second
+	probePause   = 100 * time.Millisecond
 	// probeBytes is more than the answer to a ping has.
 	probeBytes = 4096
 )
@@ -136,7 +136,7 @@ func (s *Server) look(ctx context.Context) (Host, [2]trexPort, error) {
 			return Host{}, [2]trexPort{}, err
 		}
 		ports, err := findPorts(s.config, host)
-		if err == nil || !s.mayBeAnnounced(host, err) || time.Since(start) > statusPatience {
+		if err == nil || !s.mayBeAnnounced(host, err) || time.Since(start) > statusTimeout {
 			return host, ports, err
 		}
 		if err := clock.Sleep(ctx, statusPause); err != nil {
@@ -170,7 +170,7 @@ func (s *Server) start(ctx context.Context) error {
 	s.mutex.Unlock()
 	begin := time.Now()
 	if err := s.await(ctx, p); err != nil {
-		p.stop(s.config.ClosePatience)
+		p.stop(s.config.CloseTimeout)
 		return err
 	}
 	s.config.Log.Info("TRex answers", "pid", p.pid(), "milliseconds", time.Since(begin).Milliseconds())
@@ -198,7 +198,7 @@ func libraryFolder() string {
 
 // await probes the server until it answers.
 func (s *Server) await(ctx context.Context, p *process) error {
-	deadline := time.NewTimer(s.config.StartPatience)
+	deadline := time.NewTimer(s.config.StartTimeout)
 	defer deadline.Stop()
 	for {
 		err := s.thread.run(func() error { return s.ping(ctx) })
@@ -211,7 +211,7 @@ func (s *Server) await(ctx context.Context, p *process) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-deadline.C:
-			return explain(fmt.Sprintf("does not answer %s after its start (%v)", s.config.StartPatience, err), p.output.all(), s.config.Settings.ExtraConfiguration)
+			return explain(fmt.Sprintf("does not answer %s after its start (%v)", s.config.StartTimeout, err), p.output.all(), s.config.Settings.ExtraConfiguration)
 		case <-time.After(probePause):
 		}
 	}
@@ -219,7 +219,7 @@ func (s *Server) await(ctx context.Context, p *process) error {
 
 // ping makes a request that every version answers, before any handshake.
 func (s *Server) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	connection, err := zmtp.Dial(ctx, s.Address(), probeBytes)
 	if err != nil {
@@ -250,7 +250,7 @@ func (s *Server) Ports() []measure.PortDriver { return s.ports }
 func portDrivers(ports [2]trexPort) []measure.PortDriver {
 	var list []measure.PortDriver
 	for _, port := range ports {
-		driver, err := machine.PortDriver(port.name)
+		driver, err := nodefacts.PortDriver(port.name)
 		if err != nil {
 			driver = measure.PortDriver{Interface: port.name, Driver: port.device.Driver, Bus: port.address}
 		}
@@ -297,15 +297,15 @@ func (s *Server) Restart(ctx context.Context) error {
 	}
 	how, over := p.over()
 	if s.restarts >= max(0, s.config.MaximumRestarts) {
-		what := fmt.Sprintf("was started again %d times, and does not answer once more", s.restarts)
+		what := fmt.Sprintf("was started again %d times, and does not answer again", s.restarts)
 		if over {
-			what = fmt.Sprintf("was started again %d times, and ended once more (%s)", s.restarts, how)
+			what = fmt.Sprintf("was started again %d times, and ended again (%s)", s.restarts, how)
 		}
 		return explain(what, p.output.all(), s.config.Settings.ExtraConfiguration)
 	}
 	s.restarts++
 	s.config.Log.Warn("starting TRex again", "restart", s.restarts, "atMost", s.config.MaximumRestarts, "ended", how)
-	p.stop(s.config.ClosePatience)
+	p.stop(s.config.CloseTimeout)
 	return s.start(ctx)
 }
 
@@ -318,8 +318,8 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.closed = true
-	if p := s.current(); p != nil && p.stop(s.config.ClosePatience) {
-		s.config.Log.Warn("TRex did not end by itself and was killed", "patience", s.config.ClosePatience.String())
+	if p := s.current(); p != nil && p.stop(s.config.CloseTimeout) {
+		s.config.Log.Warn("TRex did not end by itself and was killed", "timeout", s.config.CloseTimeout.String())
 	}
 	defer s.thread.end()
 	if !s.guarded {

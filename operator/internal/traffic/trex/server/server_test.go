@@ -31,13 +31,13 @@ const soon = 20 * time.Second
 // fakeConfig puts all of a server's files in one directory.
 func fakeConfig(directory string) Config {
 	c := config(planning.AFPacket)
-	c.Directory, c.StateDirectory, c.StartPatience = directory, directory, soon
+	c.Directory, c.StateDirectory, c.StartTimeout = directory, directory, soon
 	c.Program = filepath.Join(directory, programName)
 	return c
 }
 
 // install makes a directory with a fake server.
-func install(t *testing.T, behaviour string) string {
+func install(t *testing.T, behavior string) string {
 	t.Helper()
 	directory := t.TempDir()
 	own, err := os.Executable()
@@ -49,7 +49,7 @@ func install(t *testing.T, behaviour string) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(directory, behaviourFile), []byte(behaviour), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(directory, behaviorFile), []byte(behavior), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return directory
@@ -176,21 +176,21 @@ func TestServer(t *testing.T) {
 }
 
 func TestFailedStarts(t *testing.T) {
-	for behaviour, test := range map[string]struct {
+	for behavior, test := range map[string]struct {
 		change func(*Config)
 		reason string
 		words  []string
 	}{
 		diesAtOnce: {reason: v1alpha1.ReasonHugepagesMissing, words: []string{"exit status 1", "not enough huge-pages memory", "ended before it answered"}},
 		lacksLib:   {reason: v1alpha1.ReasonTRexMissing, words: []string{"libzmq", "folder so"}},
-		isSilent: {change: func(c *Config) { c.StartPatience = 3 * time.Second },
+		isSilent: {change: func(c *Config) { c.StartTimeout = 3 * time.Second },
 			reason: v1alpha1.ReasonTRexServerFailed, words: []string{"does not answer", "3s", "port : 0"}},
 		hangs: {change: func(c *Config) {
-			c.StartPatience, c.Settings.ExtraConfiguration = 3*time.Second, "rx_desc: 1024"
+			c.StartTimeout, c.Settings.ExtraConfiguration = 3*time.Second, "rx_desc: 1024"
 		}, reason: v1alpha1.ReasonTRexServerFailed, words: []string{"does not answer", "extraConfiguration"}},
 	} {
-		t.Run(behaviour, func(t *testing.T) {
-			directory := install(t, behaviour)
+		t.Run(behavior, func(t *testing.T) {
+			directory := install(t, behavior)
 			c := fakeConfig(directory)
 			if test.change != nil {
 				test.change(&c)
@@ -220,7 +220,7 @@ func TestPreflightStartsNothing(t *testing.T) {
 	}{
 		"no port":            {func(c *Config) { c.Path.Ports[0].Interface = "gone" }, v1alpha1.ReasonPortMissing},
 		"no such file":       {func(c *Config) { c.Program = filepath.Join(directory, "gone") }, v1alpha1.ReasonTRexMissing},
-		"a text":             {func(c *Config) { c.Program = filepath.Join(directory, behaviourFile) }, v1alpha1.ReasonTRexMissing},
+		"a text":             {func(c *Config) { c.Program = filepath.Join(directory, behaviorFile) }, v1alpha1.ReasonTRexMissing},
 		"a folder":           {func(c *Config) { c.Program = directory }, v1alpha1.ReasonTRexMissing},
 		"no schema":          {func(c *Config) { c.Stateful = true }, v1alpha1.ReasonTRexMissing},
 		"extraConfiguration": {func(c *Config) { c.Settings.ExtraConfiguration = "interfaces: []" }, v1alpha1.ReasonInvalidGeneratorConfiguration},
@@ -302,11 +302,11 @@ func TestCancelledStart(t *testing.T) {
 
 // What does not end by SIGINT ends by SIGKILL, with what it started.
 func TestKill(t *testing.T) {
-	for _, behaviour := range []string{ignores, hasChild} {
-		t.Run(behaviour, func(t *testing.T) {
-			directory := install(t, behaviour)
+	for _, behavior := range []string{ignores, hasChild} {
+		t.Run(behavior, func(t *testing.T) {
+			directory := install(t, behavior)
 			c := fakeConfig(directory)
-			c.ClosePatience = 200 * time.Millisecond
+			c.CloseTimeout = 200 * time.Millisecond
 			s := mustStart(t, c)
 			if err := s.Close(); err != nil {
 				t.Error(err)

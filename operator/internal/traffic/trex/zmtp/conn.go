@@ -76,7 +76,7 @@ func (c *Conn) Exchange(ctx context.Context, request []byte) ([]byte, error) {
 	if !c.broken && c.reader.Buffered() > 0 {
 		c.broken = true
 		_ = c.Close()
-		return nil, fmt.Errorf("%w: the peer sent something that nobody had asked for", ErrProtocol)
+		return nil, fmt.Errorf("%w: the peer sent data without a request", ErrProtocol)
 	}
 	if err := c.Send(ctx, request); err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func TestExchange(t *testing.T) {
 		t.Errorf("an answer above the limit: %v", err)
 	}
 	if _, err := c.Exchange(t.Context(), []byte("a")); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("the connection goes on after an error: %v", err)
+		t.Errorf("the connection is usable after an error: %v", err)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestStepsEndWithTheirContext(t *testing.T) {
 		"no READY":      {greeting(), true, "exchanging socket types", 1},
 		"no answer":     {append(greeting(), ready(REP)...), true, "waiting for an answer", 1},
 		// This is more than the buffers of two sockets hold.
-		"nobody reads": {append(greeting(), ready(REP)...), false, "sending", 32 << 20},
+		"the peer does not read": {append(greeting(), ready(REP)...), false, "sending", 32 << 20},
 	}
 	for name, step := range steps {
 		for how, end := range map[string]func() (context.Context, context.CancelFunc){

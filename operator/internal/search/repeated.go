@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// race chooses loads for targets that several trials decide. Deciding a load costs many trials,
+// repeated chooses loads for targets that several trials decide. Deciding a load costs many trials,
 // so no load is decided without need: single trials look for a narrow bracket first, with each
-// load classified by most of its time; then the two ends are confirmed. A wrong belief shows
-// after few trials and moves the bracket at a small cost. Beliefs only choose loads: bounds and
+// load classified by most of its time; then the two ends are confirmed. A wrong estimate shows
+// after few trials and moves the bracket at a small cost. Estimates only choose loads: bounds and
 // results are RFC 9971's.
-func (s *state) race(t target, st standing, guess bracket) candidate {
-	b := s.beliefs(t, st)
+func (s *state) repeated(t target, known bounds, guess bracket) candidate {
+	est := s.estimate(t, known)
 	want := candidate{duration: t.trial, sum: t.sum}
-	switch _, undecided := b.evidence[b.lower]; {
-	case b.inverted():
-		want.load = b.contested(t, s.trials[b.uppers[0]])
+	switch _, undecided := est.evidence[est.lower]; {
+	case est.inverted():
+		want.load = est.contested(t, s.trials[est.uppers[0]])
 		want.why = "try again what contradicts trials at another load"
-	case s.settled(t, b.standing):
-		want.load = b.next(t, b.lower, b.upper)
+	case s.settled(t, est.bounds):
+		want.load = est.next(t, est.lower, est.upper)
 		want.why = "confirm the ends of the bracket"
-	case undecided && s.slowing(t) >= mostSlowing:
-		want.load, want.why = b.lower, "confirm the lower bound at once, because loads turn bad with time"
+	case undecided && s.slowing(t) >= maxSlowing:
+		want.load, want.why = est.lower, "confirm the lower bound at once, because loads turn bad with time"
 	default:
 		// One trial: the cheapest goal goes first.
 		want.sum = t.trial
-		want.load, want.why = s.choose(t, b.standing, s.near(t, b.standing, guess))
-		want.load = s.aligned(b.standing, want.load, t.width)
+		want.load, want.why = s.choose(t, est.bounds, s.near(t, est.bounds, guess))
+		want.load = s.aligned(est.bounds, want.load, t.width)
 	}
 	want.rest = t.rest(s.trials[want.load])
 	return want
@@ -39,7 +39,7 @@ func (s *state) race(t target, st standing, guess bracket) candidate {
 // same.
 func (t target) rest(trials []Trial) time.Duration {
 	rest := t.missing(trials) - t.trial
-	if rest < 0 || rest >= t.trial || t.sum < leastTrials*t.trial || !t.unanimous(trials) {
+	if rest < 0 || rest >= t.trial || t.sum < minTrials*t.trial || !t.unanimous(trials) {
 		return 0
 	}
 	return rest
@@ -84,9 +84,9 @@ func (t target) short(trials []Trial) time.Duration {
 	return time.Duration(need) - low
 }
 
-// belief is what a history suggests about one target, decided or not.
-type belief struct {
-	standing
+// estimate is what a history suggests about one target, decided or not.
+type estimate struct {
+	bounds
 	// evidence holds undecided loads only.
 	evidence map[uint64]evidence
 }
@@ -95,52 +95,52 @@ type belief struct {
 // high-loss; below 0 where that was not used up.
 type evidence struct{ spent, excess time.Duration }
 
-// beliefs classifies each undecided load between the bounds by most of its time. Where the result
+// estimate classifies each undecided load between the bounds by most of its time. Where the result
 // is inverted, only those loads are listed.
-func (s *state) beliefs(t target, st standing) belief {
-	b := belief{evidence: map[uint64]evidence{}}
+func (s *state) estimate(t target, known bounds) estimate {
+	est := estimate{evidence: map[uint64]evidence{}}
 	for _, load := range s.loads {
-		if load <= st.lower || st.upper > 0 && load >= st.upper {
+		if load <= known.lower || known.upper > 0 && load >= known.upper {
 			continue
 		}
 		e := t.evidence(s.trials[load])
-		b.evidence[load] = e
+		est.evidence[load] = e
 		if e.excess > 0 {
-			b.uppers = append(b.uppers, load)
+			est.uppers = append(est.uppers, load)
 		} else {
-			b.lowers = append(b.lowers, load)
+			est.lowers = append(est.lowers, load)
 		}
 	}
-	b.lower, b.upper = st.lower, st.upper
-	if len(b.uppers) > 0 {
-		b.upper = b.uppers[0]
+	est.lower, est.upper = known.lower, known.upper
+	if len(est.uppers) > 0 {
+		est.upper = est.uppers[0]
 	}
-	if len(b.lowers) > 0 {
-		b.lower = b.lowers[len(b.lowers)-1]
+	if len(est.lowers) > 0 {
+		est.lower = est.lowers[len(est.lowers)-1]
 	}
-	if !b.inverted() {
-		b.lowers = slices.Concat(st.lowers, b.lowers)
-		b.uppers = slices.Concat(b.uppers, st.uppers)
+	if !est.inverted() {
+		est.lowers = slices.Concat(known.lowers, est.lowers)
+		est.uppers = slices.Concat(est.uppers, known.uppers)
 	}
-	return b
+	return est
 }
 
-// contested returns the load to try where beliefs contradict each other: of the lowest upper and
+// contested returns the load to try where estimates contradict each other: of the lowest upper and
 // the highest lower end, the one that was tried less. It returns the lowest upper end,
 // whose trials are given, where deciding that takes no longer than reversing every lower end
 // above it. Once decided, it overrules them all.
-func (b belief) contested(t target, trials []Trial) uint64 {
-	lowest := b.uppers[0]
+func (est estimate) contested(t target, trials []Trial) uint64 {
+	lowest := est.uppers[0]
 	var turning time.Duration
-	for _, load := range b.lowers {
+	for _, load := range est.lowers {
 		if load > lowest {
-			turning += t.trial - b.evidence[load].excess
+			turning += t.trial - est.evidence[load].excess
 		}
 	}
 	if t.missing(trials) < turning {
 		return lowest
 	}
-	return b.next(t, lowest, b.lowers[len(b.lowers)-1])
+	return est.next(t, lowest, est.lowers[len(est.lowers)-1])
 }
 
 func (t target) evidence(trials []Trial) evidence {
@@ -160,65 +160,65 @@ const (
 	// provenTrials high-loss trials beyond the share allowed make an upper end likely enough to
 	// spend the time that its lower end needs.
 	provenTrials = 1
-	// mostAhead is how many trials the upper end may be ahead of the lower end for that.
-	mostAhead = 3
+	// maxAhead is how many trials the upper end may be ahead of the lower end for that.
+	maxAhead = 3
 )
 
 // next returns which of two loads to try: the upper end until it is likely to be one, because a
 // bracket that has to move up makes the lower end's trials worthless; then the lower end, because
 // a bound found there overrules what is above it (RFC 9971, "it is better to measure at smaller
 // Loads first"). One of them is undecided.
-func (b belief) next(t target, low, high uint64) uint64 {
+func (est estimate) next(t target, low, high uint64) uint64 {
 	if low > high {
 		low, high = high, low
 	}
-	below, lowOpen := b.evidence[low]
-	above, highOpen := b.evidence[high]
+	below, lowOpen := est.evidence[low]
+	above, highOpen := est.evidence[high]
 	switch {
 	case !lowOpen:
 		return high
-	case highOpen && above.excess < provenTrials*t.trial && above.spent <= below.spent+mostAhead*t.trial:
+	case highOpen && above.excess < provenTrials*t.trial && above.spent <= below.spent+maxAhead*t.trial:
 		return high
 	}
 	return low
 }
 
 const (
-	// leastTrials is how many trials the duration sum must have for one of them to be longer than
+	// minTrials is how many trials the duration sum must have for one of them to be longer than
 	// the others; among fewer it would have too much weight.
-	leastTrials = 15
+	minTrials = 15
 	// margin is how far below the expected limit the lower end of a bracket is, in widths. In the
 	// middle noise would reverse neither end; a higher end has less bias.
 	margin = 0.33
 	// trust is how many loads with too much loss leave the extrapolation credible; after that
 	// steps double.
 	trust = 3
-	// mostSlowing is how many loads may turn bad with time and count as noise.
-	mostSlowing = 3
+	// maxSlowing is how many loads may turn bad with time and count as noise.
+	maxSlowing = 3
 	// alignWithin is the distance, in widths, within which loads are aligned with a tried load.
 	alignWithin = 3
 )
 
 // near returns the expected bracket: around the load where the loss measured so far would be what
 // the goal allows.
-func (s *state) near(t target, st standing, guess bracket) bracket {
+func (s *state) near(t target, known bounds, guess bracket) bracket {
 	if limit := s.extrapolated(t); limit > 0 {
 		low := down(limit, t.width, margin)
 		if s.ceiling(limit) {
 			low = limit
 		}
-		if bad := len(st.uppers); st.lower == 0 && bad > trust {
-			low = min(low, down(st.upper, t.width, doubled(bad-trust)))
+		if bad := len(known.uppers); known.lower == 0 && bad > trust {
+			low = min(low, down(known.upper, t.width, doubled(bad-trust)))
 		}
 		guess = bracket{low: low}
 	}
 	want := s.expected(t, guess)
 	switch half := t.width / 2; {
-	case st.lower > 0 && want.low > st.lower && narrow(st.lower, want.low, half):
-		want.low = st.lower
+	case known.lower > 0 && want.low > known.lower && narrow(known.lower, want.low, half):
+		want.low = known.lower
 		want.high = min(up(want.low, t.width, 1), s.cfg.MaximumFramesPerSecond)
-	case st.upper > 0 && want.high < st.upper && narrow(want.high, st.upper, half):
-		want.high = st.upper
+	case known.upper > 0 && want.high < known.upper && narrow(want.high, known.upper, half):
+		want.high = known.upper
 		want.low = down(want.high, t.width, 1)
 	}
 	return want
@@ -226,7 +226,7 @@ func (s *state) near(t target, st standing, guess bracket) bracket {
 
 // aligned moves a load near one that was tried to a whole number of widths from it, so that
 // brackets are one width wide: the ends of a narrower one are harder to distinguish.
-func (s *state) aligned(st standing, load uint64, width float64) uint64 {
+func (s *state) aligned(known bounds, load uint64, width float64) uint64 {
 	best, distance := uint64(0), math.Inf(1)
 	for _, tried := range s.loads {
 		if d := math.Abs(math.Log(float64(tried)/float64(load))) / decrement(width); d < distance {
@@ -241,7 +241,7 @@ func (s *state) aligned(st standing, load uint64, width float64) uint64 {
 	} else {
 		load = up(best, width, whole)
 	}
-	return s.within(st, load)
+	return s.within(known, load)
 }
 
 // slowing returns how many loads held the goal at first and later did not: the device slows down,

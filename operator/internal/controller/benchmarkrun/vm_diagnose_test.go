@@ -17,10 +17,10 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-type machineChange func(*kubevirtv1.VirtualMachineInstance)
+type vmChange func(*kubevirtv1.VirtualMachineInstance)
 
-// testMachine makes a virtual machine, created at the epoch.
-func testMachine(name string, changes ...machineChange) *kubevirtv1.VirtualMachineInstance {
+// testVM makes a virtual machine, created at the epoch.
+func testVM(name string, changes ...vmChange) *kubevirtv1.VirtualMachineInstance {
 	m := &kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-of-machine", CreationTimestamp: metav1.NewTime(epoch)}}
 	m.Status.Phase = kubevirtv1.Scheduling
 	for _, change := range changes {
@@ -29,11 +29,11 @@ func testMachine(name string, changes ...machineChange) *kubevirtv1.VirtualMachi
 	return m
 }
 
-func phase(p kubevirtv1.VirtualMachineInstancePhase) machineChange {
+func phase(p kubevirtv1.VirtualMachineInstancePhase) vmChange {
 	return func(m *kubevirtv1.VirtualMachineInstance) { m.Status.Phase = p }
 }
 
-func says(kind kubevirtv1.VirtualMachineInstanceConditionType, status corev1.ConditionStatus, reason, message string) machineChange {
+func says(kind kubevirtv1.VirtualMachineInstanceConditionType, status corev1.ConditionStatus, reason, message string) vmChange {
 	return func(m *kubevirtv1.VirtualMachineInstance) {
 		m.Status.Conditions = append(m.Status.Conditions, kubevirtv1.VirtualMachineInstanceCondition{
 			Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(epoch)})
@@ -72,10 +72,10 @@ func computeEnded(code int32, reason string) func(*corev1.Pod) {
 	}
 }
 
-// machineOf returns a workload of a component that is a virtual machine.
-func machineOf(component string) *chain.Workload {
-	s := newScope(launched, neighborMachine())
-	s.plan.Functions[0].Machine = &plan.Machine{}
+// vmOf returns a workload of a component that is a virtual machine.
+func vmOf(component string) *chain.Workload {
+	s := newScope(launched, neighborVM())
+	s.plan.Functions[0].VM = &plan.VM{}
 	for _, w := range s.workloads() {
 		if w.Component == component {
 			return &w
@@ -84,60 +84,60 @@ func machineOf(component string) *chain.Workload {
 	return nil
 }
 
-func TestDiagnoseMachineStart(t *testing.T) {
+func TestDiagnoseVMStart(t *testing.T) {
 	const bound = 5 * time.Minute
 	end := epoch.Add(bound)
 	launcher := func(changes ...func(*corev1.Pod)) *corev1.Pod {
 		return ptr.To(pod("l", append([]func(*corev1.Pod){initialized}, changes...)...))
 	}
-	synchronized := func(reason, message string) machineChange {
+	synchronized := func(reason, message string) vmChange {
 		return says(kubevirtv1.VirtualMachineInstanceSynchronized, corev1.ConditionFalse, reason, message)
 	}
 	tests := map[string]struct {
-		machine  *kubevirtv1.VirtualMachineInstance
+		vm       *kubevirtv1.VirtualMachineInstance
 		launcher *corev1.Pod
 		reason   string
 		message  string
 		at       time.Time
 	}{
-		"ready": {testMachine("m", serves), launcher(ready), "", "", time.Time{}},
-		"ready, NICs not reported": {testMachine("m", withPorts, says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionTrue, "", "")), launcher(ready),
+		"ready": {testVM("m", serves), launcher(ready), "", "", time.Time{}},
+		"ready, NICs not reported": {testVM("m", withPorts, says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionTrue, "", "")), launcher(ready),
 			v1alpha1.ReasonVirtualMachineNotStarted, `virtual machine "m" is ready, but KubeVirt has not reported its NICs yet`, end},
 		// It ends because the run was suspended, and the run was resumed before that.
-		"being deleted": {testMachine("m", phase(kubevirtv1.Succeeded), func(m *kubevirtv1.VirtualMachineInstance) {
+		"being deleted": {testVM("m", phase(kubevirtv1.Succeeded), func(m *kubevirtv1.VirtualMachineInstance) {
 			m.DeletionTimestamp = ptr.To(metav1.NewTime(epoch.Add(time.Hour)))
 		}), nil,
 			v1alpha1.ReasonPodStuck, `the previous virtual machine "m" is still being deleted`, end.Add(time.Hour)},
-		"no pod": {testMachine("m"), nil, v1alpha1.ReasonVirtualMachineNotStarted,
+		"no pod": {testVM("m"), nil, v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" has no pod yet: KubeVirt's virt-controller has not said why; look at its pods`, end},
-		"pod refused": {testMachine("m", synchronized("FailedCreate", "exceeded quota")), nil, v1alpha1.ReasonVirtualMachineNotStarted,
+		"pod refused": {testVM("m", synchronized("FailedCreate", "exceeded quota")), nil, v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" has no pod yet: FailedCreate: exceeded quota`, end},
-		"no KVM": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.")), v1alpha1.ReasonUnschedulable,
+		"no KVM": {testVM("m"), launcher(unscheduled("0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.")), v1alpha1.ReasonUnschedulable,
 			`pod "l" cannot be scheduled: 0/1 nodes are available: 1 Insufficient devices.kubevirt.io/kvm.; the node offers no /dev/kvm: switch on hardware virtualization, or let KubeVirt emulate it (useEmulation) where figures do not matter`, end},
-		"no hugepages": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 Insufficient hugepages-2Mi.")), v1alpha1.ReasonUnschedulable,
+		"no hugepages": {testVM("m"), launcher(unscheduled("0/1 nodes are available: 1 Insufficient hugepages-2Mi.")), v1alpha1.ReasonUnschedulable,
 			`pod "l" cannot be scheduled: 0/1 nodes are available: 1 Insufficient hugepages-2Mi.; set aside more hugepages on the node, or leave out platform.hugepages`, end},
-		"no CPU manager": {testMachine("m"), launcher(unscheduled("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.")), v1alpha1.ReasonUnschedulable,
+		"no CPU manager": {testVM("m"), launcher(unscheduled("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.")), v1alpha1.ReasonUnschedulable,
 			`pod "l" cannot be scheduled: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.; the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true`, end},
-		"no image": {testMachine("m", synchronized("ErrImagePull", "x")), launcher(waiting("ErrImagePull", "x")), v1alpha1.ReasonImageUnavailable,
+		"no image": {testVM("m", synchronized("ErrImagePull", "x")), launcher(waiting("ErrImagePull", "x")), v1alpha1.ReasonImageUnavailable,
 			`pod "l": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullTimeout)},
-		"pod not made": {testMachine("m"), launcher(waiting("CreateContainerConfigError", "no secret")), v1alpha1.ReasonPodStuck,
+		"pod not made": {testVM("m"), launcher(waiting("CreateContainerConfigError", "no secret")), v1alpha1.ReasonPodStuck,
 			`pod "l" does not start: container "c": CreateContainerConfigError: no secret`, end},
-		"domain refused": {testMachine("m", phase(kubevirtv1.Scheduled), synchronized("Synchronizing with the Domain failed.", "no NIC model")), launcher(running), v1alpha1.ReasonVirtualMachineNotStarted,
+		"domain refused": {testVM("m", phase(kubevirtv1.Scheduled), synchronized("Synchronizing with the Domain failed.", "no NIC model")), launcher(running), v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" does not start (phase Scheduled): Synchronizing with the Domain failed.: no NIC model`, end},
-		"virt-handler silent": {testMachine("m", phase(kubevirtv1.Scheduled)), launcher(running), v1alpha1.ReasonVirtualMachineNotStarted,
+		"virt-handler silent": {testVM("m", phase(kubevirtv1.Scheduled)), launcher(running), v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" does not start (phase Scheduled): its pod runs, and KubeVirt's virt-handler has not said why; look at its pod on the node`, end},
-		"never ready": {testMachine("m", phase(kubevirtv1.Running), says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionFalse, "ContainersNotReady", "containers with unready status: [compute]")), launcher(running),
+		"never ready": {testVM("m", phase(kubevirtv1.Running), says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionFalse, "ContainersNotReady", "containers with unready status: [compute]")), launcher(running),
 			v1alpha1.ReasonChainNotReady, `virtual machine "m" runs, and the function in it is not ready: containers with unready status: [compute]`, end},
-		"died in its boot": {testMachine("m", phase(kubevirtv1.Failed)), launcher(computeEnded(1, "Error")), v1alpha1.ReasonVirtualMachineNotStarted,
+		"died in its boot": {testVM("m", phase(kubevirtv1.Failed)), launcher(computeEnded(1, "Error")), v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" ended before it was ready: phase Failed; container "compute" ended with exit code 1`, time.Time{}},
-		"out of memory": {testMachine("m", phase(kubevirtv1.Failed)), launcher(computeEnded(137, "OOMKilled")), v1alpha1.ReasonVirtualMachineNotStarted,
+		"out of memory": {testVM("m", phase(kubevirtv1.Failed)), launcher(computeEnded(137, "OOMKilled")), v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" ended before it was ready: phase Failed; container "compute" ended with exit code 137 (OOMKilled); give it more memory`, time.Time{}},
-		"shut itself down": {testMachine("m", phase(kubevirtv1.Succeeded)), nil, v1alpha1.ReasonVirtualMachineNotStarted,
+		"shut itself down": {testVM("m", phase(kubevirtv1.Succeeded)), nil, v1alpha1.ReasonVirtualMachineNotStarted,
 			`virtual machine "m" ended before it was ready: phase Succeeded, and its pod is gone`, time.Time{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := diagnoseMachineStart(test.machine, test.launcher, bound, machineOf(chain.ComponentFunction))
+			got := diagnoseVMStart(test.vm, test.launcher, bound, vmOf(chain.ComponentFunction))
 			if test.reason == "" {
 				if got != nil {
 					t.Fatalf("got %+v for a healthy machine", got)
@@ -154,25 +154,25 @@ func TestDiagnoseMachineStart(t *testing.T) {
 	}
 }
 
-func TestDiagnoseMachineLost(t *testing.T) {
+func TestDiagnoseVMLost(t *testing.T) {
 	tests := map[string]struct {
-		machine  *kubevirtv1.VirtualMachineInstance
+		vm       *kubevirtv1.VirtualMachineInstance
 		launcher *corev1.Pod
 		want     string
 		at       time.Time
 	}{
-		"healthy":     {testMachine("m", serves), nil, "", time.Time{}},
+		"healthy":     {testVM("m", serves), nil, "", time.Time{}},
 		"gone":        {nil, nil, `function "f": its virtual machine is gone`, time.Time{}},
-		"deleted":     {testMachine("m", serves, func(m *kubevirtv1.VirtualMachineInstance) { m.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) }), nil, `function "f": its virtual machine is being deleted`, time.Time{}},
-		"powered off": {testMachine("m", serves, phase(kubevirtv1.Succeeded)), nil, `function "f": its virtual machine ended: phase Succeeded, and its pod is gone`, time.Time{}},
-		"killed":      {testMachine("m", phase(kubevirtv1.Failed)), ptr.To(pod("l", computeEnded(137, "OOMKilled"))), `function "f": its virtual machine ended: phase Failed; container "compute" ended with exit code 137 (OOMKilled); give it more memory`, time.Time{}},
-		"evicted":     {testMachine("m", phase(kubevirtv1.Failed)), ptr.To(pod("l", evicted)), `function "f": its virtual machine ended: phase Failed; Evicted: The node was low on resource: memory.`, time.Time{}},
-		"unready": {testMachine("m", phase(kubevirtv1.Running), says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionFalse, "GuestNotRunning", "Guest VM is not reported as running")), nil,
+		"deleted":     {testVM("m", serves, func(m *kubevirtv1.VirtualMachineInstance) { m.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) }), nil, `function "f": its virtual machine is being deleted`, time.Time{}},
+		"powered off": {testVM("m", serves, phase(kubevirtv1.Succeeded)), nil, `function "f": its virtual machine ended: phase Succeeded, and its pod is gone`, time.Time{}},
+		"killed":      {testVM("m", phase(kubevirtv1.Failed)), ptr.To(pod("l", computeEnded(137, "OOMKilled"))), `function "f": its virtual machine ended: phase Failed; container "compute" ended with exit code 137 (OOMKilled); give it more memory`, time.Time{}},
+		"evicted":     {testVM("m", phase(kubevirtv1.Failed)), ptr.To(pod("l", evicted)), `function "f": its virtual machine ended: phase Failed; Evicted: The node was low on resource: memory.`, time.Time{}},
+		"unready": {testVM("m", phase(kubevirtv1.Running), says(kubevirtv1.VirtualMachineInstanceReady, corev1.ConditionFalse, "GuestNotRunning", "Guest VM is not reported as running")), nil,
 			`function "f" is no longer ready: Guest VM is not reported as running`, epoch.Add(causeTimeout)},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := diagnoseMachineLost(`function "f"`, v1alpha1.ReasonChainFailed, test.machine, test.launcher)
+			got := diagnoseVMLost(`function "f"`, v1alpha1.ReasonChainFailed, test.vm, test.launcher)
 			if test.want == "" {
 				if got != nil {
 					t.Fatalf("got %+v for a healthy machine", got)
@@ -213,7 +213,7 @@ func TestConsoleFitsTheMessage(t *testing.T) {
 	}
 }
 
-// TestBooting checks that a machine that runs has the time that its user gave it, and no
+// TestBooting checks that a VM that runs has the time that its user gave it, and no
 // more.
 func TestBooting(t *testing.T) {
 	ran := func(m *kubevirtv1.VirtualMachineInstance) {
@@ -224,27 +224,27 @@ func TestBooting(t *testing.T) {
 		}
 	}
 	const boot = 60
-	machine := testMachine("m", ran)
+	vm := testVM("m", ran)
 	for _, now := range []time.Duration{20 * time.Second, 79 * time.Second} {
-		got := booting(machine, boot, epoch.Add(now))
+		got := booting(vm, boot, epoch.Add(now))
 		if got == nil || got.deadline != epoch.Add(80*time.Second) || got.expired(epoch.Add(now)) || !strings.Contains(got.message, "bootSeconds gives it 1m0s") {
 			t.Errorf("after %s: %+v", now, got)
 		}
 	}
-	if got := booting(machine, boot, epoch.Add(80*time.Second)); got != nil {
+	if got := booting(vm, boot, epoch.Add(80*time.Second)); got != nil {
 		t.Errorf("when its time is over: %+v", got)
 	}
-	if got := booting(testMachine("m", serves), boot, epoch.Add(59*time.Second)); got == nil {
-		t.Error("a machine without a history of phases does not wait")
+	if got := booting(testVM("m", serves), boot, epoch.Add(59*time.Second)); got == nil {
+		t.Error("a VM without a history of phases does not wait")
 	}
-	if got := booting(machine, 0, epoch); got != nil {
+	if got := booting(vm, 0, epoch); got != nil {
 		t.Errorf("without bootSeconds: %+v", got)
 	}
 }
 
-// TestSchedulingRemedy checks that the remedy names the fields of the workload that the machine belongs to.
+// TestSchedulingRemedy checks that the remedy names the fields of the workload that the VM belongs to.
 func TestSchedulingRemedy(t *testing.T) {
-	function, neighbor := machineOf(chain.ComponentFunction), machineOf(chain.ComponentNeighbor)
+	function, neighbor := vmOf(chain.ComponentFunction), vmOf(chain.ComponentNeighbor)
 	for _, test := range []struct {
 		lacking string
 		of      *chain.Workload
@@ -262,17 +262,17 @@ func TestSchedulingRemedy(t *testing.T) {
 	}
 }
 
-// TestSilentMachine checks that if no probe frame passes through a user's own machine, the
+// TestSilentVM checks that if no probe frame passes through a user's own VM, the
 // verdict has the end of its console.
-func TestSilentMachine(t *testing.T) {
+func TestSilentVM(t *testing.T) {
 	own := func(s *scope) {
 		s.run.Spec.Experiment.Chain[1] = v1alpha1.NetworkFunction{Name: "two", Function: v1alpha1.FunctionCustom, Runtime: v1alpha1.RuntimeVirtualMachine,
 			Custom: &v1alpha1.CustomFunction{ContainerDisk: "x"}}
-		machine := testMachine(s.names.Function("two"), serves)
-		s.machines = []kubevirtv1.VirtualMachineInstance{*machine}
+		vm := testVM(s.names.Function("two"), serves)
+		s.vms = []kubevirtv1.VirtualMachineInstance{*vm}
 	}
 	s := newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, ready), own)
-	if name, _ := s.failedMachine(); name != s.names.Function("two") {
+	if name, _ := s.failedVM(); name != s.names.Function("two") {
 		t.Fatalf("the console of %q is read", name)
 	}
 	s.console = map[string]string{s.names.Function("two"): "two login"}
@@ -282,16 +282,16 @@ func TestSilentMachine(t *testing.T) {
 		t.Errorf("%+v", got.outcome)
 	}
 	other := newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonGeneratorUnreliable)), functions(ready, ready), own)
-	if name, _ := other.failedMachine(); name != "" {
+	if name, _ := other.failedVM(); name != "" {
 		t.Errorf("the console of %q is read for a failure of the generator", name)
 	}
 }
 
-// TestCustomIsAskedNothing checks that no answer of a user's machine is missed, because nothing in it could answer.
+// TestCustomIsAskedNothing checks that no answer of a user's VM is missed, because nothing in it could answer.
 func TestCustomIsAskedNothing(t *testing.T) {
 	s := newScope(launched)
 	s.plan.Run.Namespace = "lab"
-	s.plan.Functions = []plan.Function{{Name: "two", Runtime: v1alpha1.RuntimeVirtualMachine, Machine: &plan.Machine{Custom: &plan.Custom{}}}}
+	s.plan.Functions = []plan.Function{{Name: "two", Runtime: v1alpha1.RuntimeVirtualMachine, VM: &plan.VM{Custom: &plan.Custom{}}}}
 	want := []measure.FunctionSource{{Name: "two", Guest: "lab_" + s.plan.Names().Function("two")}}
 	if diff := cmp.Diff(want, s.sources().Functions); diff != "" {
 		t.Error(diff)
@@ -313,7 +313,7 @@ func TestReported(t *testing.T) {
 		"all that can be said":           {[]kubevirtv1.Interface{bridged, virtual}, nil, west, true},
 		"virtual function, whole NIC":    {[]kubevirtv1.Interface{virtual}, []kubevirtv1.HostDevice{{Name: "west"}}, nil, true},
 	} {
-		m := testMachine("m")
+		m := testVM("m")
 		m.Spec.Domain.Devices.Interfaces, m.Spec.Domain.Devices.HostDevices, m.Status.Interfaces = test.interfaces, test.devices, test.status
 		if got := reported(m); got != test.want {
 			t.Errorf("%s: %t", name, got)

@@ -13,21 +13,21 @@ import (
 	"vnfbench.io/operator/internal/chain"
 )
 
-// machineError is what the API server or KubeVirt's admission reported about a virtual
+// vmError is what the API server or KubeVirt's admission reported about a virtual
 // machine.
-type machineError struct {
+type vmError struct {
 	name string
 	err  error
 }
 
-func (e *machineError) Error() string { return fmt.Sprintf("virtual machine %q: %v", e.name, e.err) }
-func (e *machineError) Unwrap() error { return e.err }
+func (e *vmError) Error() string { return fmt.Sprintf("virtual machine %q: %v", e.name, e.err) }
+func (e *vmError) Unwrap() error { return e.err }
 
 // aboutObject names the object of an error, and marks one about a virtual machine.
 func aboutObject(object client.Object, err error) error {
 	switch object.(type) {
 	case *kubevirtv1.VirtualMachineInstance:
-		return &machineError{object.GetName(), err}
+		return &vmError{object.GetName(), err}
 	case *corev1.Pod:
 		return fmt.Errorf("pod %q: %w", object.GetName(), err)
 	}
@@ -43,9 +43,9 @@ func aboutWorkload(w *chain.Workload, err error) error {
 	return fmt.Errorf("%s: %w", w.Avoid, err)
 }
 
-// machineRefusal gives a refusal its reason if it is about a virtual machine.
-func machineRefusal(err error, refused *cause) *cause {
-	var about *machineError
+// vmRefusal gives a refusal its reason if it is about a virtual machine.
+func vmRefusal(err error, refused *cause) *cause {
+	var about *vmError
 	switch {
 	case !errors.As(err, &about):
 		return refused

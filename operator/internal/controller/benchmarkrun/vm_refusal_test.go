@@ -19,8 +19,8 @@ import (
 	"vnfbench.io/operator/internal/chain"
 )
 
-func TestMachineRefusal(t *testing.T) {
-	machine := &kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
+func TestVMRefusal(t *testing.T) {
+	vm := &kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}}
 	denied := apierrors.NewForbidden(schema.GroupResource{Group: "kubevirt.io", Resource: "virtualmachineinstances"}, "m",
 		errors.New(`admission webhook "virtualmachineinstances-create-validator.kubevirt.io" denied the request: NUMA feature gate is not enabled`))
@@ -29,12 +29,12 @@ func TestMachineRefusal(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"machine denied":    {machine, denied, v1alpha1.ReasonVirtualMachineRejected},
+		"VM denied":         {vm, denied, v1alpha1.ReasonVirtualMachineRejected},
 		"pod denied":        {pod, denied, v1alpha1.ReasonPodForbidden},
-		"kind gone":         {machine, &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "VirtualMachineInstance"}}, v1alpha1.ReasonKubeVirtNotInstalled},
+		"kind gone":         {vm, &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "VirtualMachineInstance"}}, v1alpha1.ReasonKubeVirtNotInstalled},
 		"networks gone":     {pod, &meta.NoKindMatchError{}, v1alpha1.ReasonNetworkAttachmentMissing},
-		"webhook not there": {machine, apierrors.NewInternalError(errors.New("failed calling webhook")), ""},
-		"nothing":           {machine, nil, ""},
+		"webhook not there": {vm, apierrors.NewInternalError(errors.New("failed calling webhook")), ""},
+		"nothing":           {vm, nil, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestMachineRefusal(t *testing.T) {
 				err = fmt.Errorf("trying %w", aboutObject(test.object, test.err))
 			}
 			got := ""
-			if f := machineRefusal(err, refusal(err)); f != nil {
+			if f := vmRefusal(err, refusal(err)); f != nil {
 				got = f.reason
 			}
 			if got != test.want {

@@ -10,9 +10,9 @@ import (
 // steadyGovernor keeps a CPU at one frequency.
 const steadyGovernor = "performance"
 
-// MachineWarnings returns doubts about the machine that made the traffic. sameNode says that the
+// GeneratorWarnings returns doubts about the node that made the traffic. sameNode says that the
 // chain ran on it too. What the measurer could not read is no doubt.
-func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Warning {
+func GeneratorWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Warning {
 	if state == nil {
 		return nil
 	}
@@ -25,7 +25,7 @@ func MachineWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.Wa
 			d.add(v1alpha1.WarningTransmitFallback, wholeRun, "About the generator: %s.", fallback)
 		}
 	}
-	m := state.Machine
+	m := state.Node
 	warnRealTime(d, state)
 	if m == nil {
 		return d.list
@@ -62,7 +62,7 @@ func warnRealTime(d *warningList, state *measure.GeneratorState) {
 			"The threads that send are scheduled in real time, and the node's kernel limits such threads, "+
 				"so it may hold back frames for some 50 ms of each second; set kernel.sched_rt_runtime_us to -1 there.")
 	}
-	if m := state.Machine; m != nil && m.OnlineCPUs > 0 && len(m.CPUs) >= m.OnlineCPUs {
+	if m := state.Node; m != nil && m.OnlineCPUs > 0 && len(m.CPUs) >= m.OnlineCPUs {
 		d.add(v1alpha1.WarningRealTimeScheduling, wholeRun,
 			"The threads that send are scheduled in real time on a node that set no CPUs aside for the traffic pod (it may use all %d), "+
 				"so whatever else is on their CPUs has to wait; use the kubelet's static CPU manager policy.", m.OnlineCPUs)

@@ -1,4 +1,4 @@
-package machine
+package nodefacts
 
 import (
 	"io/fs"
@@ -69,9 +69,9 @@ func Fingerprint(root fs.FS) measure.Fingerprint {
 	return f.Sealed()
 }
 
-// ReadNode returns the machine of a process that measures nothing: every online
+// ReadNode returns the facts for a process that measures nothing: every online
 // CPU, and the fingerprint. root is "/".
-func ReadNode(root fs.FS) measure.Machine {
+func ReadNode(root fs.FS) measure.NodeFacts {
 	system, err := fs.Sub(root, "sys")
 	if err != nil {
 		// "sys" is a valid path.

@@ -19,37 +19,37 @@ import (
 // containerCompute is the launcher's container in which QEMU runs.
 const containerCompute = "compute"
 
-// diagnoseMachineStart returns why a virtual machine is not ready yet, or nil if it is.
+// diagnoseVMStart returns why a virtual machine is not ready yet, or nil if it is.
 // bound is how long it may take from its creation; launcher is its pod, nil if KubeVirt has
 // made none.
-func diagnoseMachineStart(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod, bound time.Duration, w *chain.Workload) *problem {
-	if t := leavingProblem("virtual machine", machine, bound); t != nil {
+func diagnoseVMStart(vm *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod, bound time.Duration, w *chain.Workload) *problem {
+	if t := leavingProblem("virtual machine", vm, bound); t != nil {
 		return t
 	}
-	at := machine.CreationTimestamp.Add(bound)
-	phase := machine.Status.Phase
+	at := vm.CreationTimestamp.Add(bound)
+	phase := vm.Status.Phase
 	switch {
-	case machineEnded(machine):
+	case vmEnded(vm):
 		return &problem{reason: w.NotStarted,
-			message: sentence("virtual machine %q ended before it was ready: %s", machine.Name, machineEnding(machine, launcher))}
-	case isReady(machine) && reported(machine):
+			message: sentence("virtual machine %q ended before it was ready: %s", vm.Name, vmEnding(vm, launcher))}
+	case isReady(vm) && reported(vm):
 		return nil
-	case isReady(machine):
-		return &problem{w.NotStarted, sentence("virtual machine %q is ready, but KubeVirt has not reported its NICs yet", machine.Name), at}
+	case isReady(vm):
+		return &problem{w.NotStarted, sentence("virtual machine %q is ready, but KubeVirt has not reported its NICs yet", vm.Name), at}
 	case launcher == nil:
 		return &problem{w.NotStarted,
-			sentence("virtual machine %q has no pod yet: %s", machine.Name, cmp.Or(unsynchronized(machine), "KubeVirt's virt-controller has not said why; look at its pods")), at}
+			sentence("virtual machine %q has no pod yet: %s", vm.Name, cmp.Or(unsynchronized(vm), "KubeVirt's virt-controller has not said why; look at its pods")), at}
 	case phase == kubevirtv1.Running:
-		ready := machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady)
+		ready := vmCondition(vm, kubevirtv1.VirtualMachineInstanceReady)
 		return &problem{w.NotReady,
-			sentence("virtual machine %q runs, and the %s in it is not ready: %s", machine.Name, w.Component, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
+			sentence("virtual machine %q runs, and the %s in it is not ready: %s", vm.Name, w.Component, cmp.Or(ready.Message, ready.Reason, "it has not reported yet")), at}
 	}
 	if t := diagnoseLauncher(launcher, at, w); t != nil {
 		return t
 	}
 	return &problem{w.NotStarted,
-		sentence("virtual machine %q does not start (phase %s): %s", machine.Name, cmp.Or(string(phase), "unknown"),
-			cmp.Or(unsynchronized(machine), "its pod runs, and KubeVirt's virt-handler has not said why; look at its pod on the node")), at}
+		sentence("virtual machine %q does not start (phase %s): %s", vm.Name, cmp.Or(string(phase), "unknown"),
+			cmp.Or(unsynchronized(vm), "its pod runs, and KubeVirt's virt-handler has not said why; look at its pod on the node")), at}
 }
 
 // diagnoseLauncher returns why a launcher's pod does not run, or nil. Its init
@@ -93,36 +93,36 @@ func schedulingRemedy(message string, w *chain.Workload) string {
 	return ""
 }
 
-// diagnoseMachineLost returns why a virtual machine that was ready no longer is, or nil.
-func diagnoseMachineLost(title, reason string, machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) *problem {
+// diagnoseVMLost returns why a virtual machine that was ready no longer is, or nil.
+func diagnoseVMLost(title, reason string, vm *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) *problem {
 	broken := func(format string, args ...any) *problem {
 		return &problem{reason: reason, message: sentence("%s"+format, append([]any{title}, args...)...)}
 	}
 	switch {
-	case machine == nil:
+	case vm == nil:
 		return broken(": its virtual machine is gone")
-	case machineEnded(machine):
-		return broken(": its virtual machine ended: %s", machineEnding(machine, launcher))
-	case !machine.DeletionTimestamp.IsZero():
+	case vmEnded(vm):
+		return broken(": its virtual machine ended: %s", vmEnding(vm, launcher))
+	case !vm.DeletionTimestamp.IsZero():
 		return broken(": its virtual machine is being deleted")
-	case isReady(machine):
+	case isReady(vm):
 		return nil
 	}
-	ready := machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady)
+	ready := vmCondition(vm, kubevirtv1.VirtualMachineInstanceReady)
 	t := broken(" is no longer ready: %s", cmp.Or(ready.Message, ready.Reason, "its virtual machine says so"))
 	t.deadline = ready.LastTransitionTime.Add(causeTimeout)
 	return t
 }
 
-func machineEnded(machine *kubevirtv1.VirtualMachineInstance) bool {
-	return machine.Status.Phase == kubevirtv1.Failed || machine.Status.Phase == kubevirtv1.Succeeded
+func vmEnded(vm *kubevirtv1.VirtualMachineInstance) bool {
+	return vm.Status.Phase == kubevirtv1.Failed || vm.Status.Phase == kubevirtv1.Succeeded
 }
 
-// machineEnding returns how a machine ended, from the pod in which it ran.
-func machineEnding(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) string {
-	how := "phase " + string(machine.Status.Phase)
-	if machine.Status.Reason != "" {
-		how += ", " + machine.Status.Reason
+// vmEnding returns how a VM ended, from the pod in which it ran.
+func vmEnding(vm *kubevirtv1.VirtualMachineInstance, launcher *corev1.Pod) string {
+	how := "phase " + string(vm.Status.Phase)
+	if vm.Status.Reason != "" {
+		how += ", " + vm.Status.Reason
 	}
 	if launcher == nil {
 		return how + ", and its pod is gone"
@@ -141,61 +141,61 @@ func machineEnding(machine *kubevirtv1.VirtualMachineInstance, launcher *corev1.
 	return how
 }
 
-func isReady(machine *kubevirtv1.VirtualMachineInstance) bool {
-	return machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady).Status == corev1.ConditionTrue
+func isReady(vm *kubevirtv1.VirtualMachineInstance) bool {
+	return vmCondition(vm, kubevirtv1.VirtualMachineInstanceReady).Status == corev1.ConditionTrue
 }
 
-// reported reports whether KubeVirt has reported the actual machine, with the ports that it
+// reported reports whether KubeVirt has reported the actual VM, with the ports that it
 // has. Without an agent in the guest, KubeVirt knows nothing about node devices in it.
-func reported(machine *kubevirtv1.VirtualMachineInstance) bool {
+func reported(vm *kubevirtv1.VirtualMachineInstance) bool {
 	for _, port := range []string{plan.InterfaceWest, plan.InterfaceEast} {
-		if model := chain.ModelOf(machine, port); model == "" || model == chain.NICModel(v1alpha1.AttachmentSRIOV) || model == chain.NICModel(v1alpha1.AttachmentHostDevice) {
+		if model := chain.ModelOf(vm, port); model == "" || model == chain.NICModel(v1alpha1.AttachmentSRIOV) || model == chain.NICModel(v1alpha1.AttachmentHostDevice) {
 			continue
 		}
-		if nic := nicStatus(machine, port); nic == nil || nic.MAC == "" {
+		if nic := nicStatus(vm, port); nic == nil || nic.MAC == "" {
 			return false
 		}
 	}
 	return true
 }
 
-// booting returns the problem of a machine that has started and has not yet run for the
+// booting returns the problem of a VM that has started and has not yet run for the
 // boot time that its user set, or nil. Such a problem never expires: at the time that it
 // names it no longer exists.
-func booting(machine *kubevirtv1.VirtualMachineInstance, seconds int32, now time.Time) *problem {
+func booting(vm *kubevirtv1.VirtualMachineInstance, seconds int32, now time.Time) *problem {
 	if seconds == 0 {
 		return nil
 	}
 	boot := time.Duration(seconds) * time.Second
-	until := runningSince(machine).Add(boot)
+	until := runningSince(vm).Add(boot)
 	if !now.Before(until) {
 		return nil
 	}
 	return &problem{v1alpha1.ReasonChainNotReady,
-		sentence("virtual machine %q boots: custom.readiness.bootSeconds gives it %s", machine.Name, boot), until}
+		sentence("virtual machine %q boots: custom.readiness.bootSeconds gives it %s", vm.Name, boot), until}
 }
 
-// runningSince returns when the machine entered its phase Running.
-func runningSince(machine *kubevirtv1.VirtualMachineInstance) time.Time {
-	for _, transition := range machine.Status.PhaseTransitionTimestamps {
+// runningSince returns when the VM entered its phase Running.
+func runningSince(vm *kubevirtv1.VirtualMachineInstance) time.Time {
+	for _, transition := range vm.Status.PhaseTransitionTimestamps {
 		if transition.Phase == kubevirtv1.Running {
 			return transition.PhaseTransitionTimestamp.Time
 		}
 	}
-	return machineCondition(machine, kubevirtv1.VirtualMachineInstanceReady).LastTransitionTime.Time
+	return vmCondition(vm, kubevirtv1.VirtualMachineInstanceReady).LastTransitionTime.Time
 }
 
-// unsynchronized returns why KubeVirt could not do what the machine's spec asks, or "".
-func unsynchronized(machine *kubevirtv1.VirtualMachineInstance) string {
-	c := machineCondition(machine, kubevirtv1.VirtualMachineInstanceSynchronized)
+// unsynchronized returns why KubeVirt could not do what the VM's spec asks, or "".
+func unsynchronized(vm *kubevirtv1.VirtualMachineInstance) string {
+	c := vmCondition(vm, kubevirtv1.VirtualMachineInstanceSynchronized)
 	if c.Status != corev1.ConditionFalse {
 		return ""
 	}
 	return strings.TrimPrefix(c.Reason+": "+c.Message, ": ")
 }
 
-func machineCondition(machine *kubevirtv1.VirtualMachineInstance, kind kubevirtv1.VirtualMachineInstanceConditionType) kubevirtv1.VirtualMachineInstanceCondition {
-	for _, c := range machine.Status.Conditions {
+func vmCondition(vm *kubevirtv1.VirtualMachineInstance, kind kubevirtv1.VirtualMachineInstanceConditionType) kubevirtv1.VirtualMachineInstanceCondition {
+	for _, c := range vm.Status.Conditions {
 		if c.Type == kind {
 			return c
 		}

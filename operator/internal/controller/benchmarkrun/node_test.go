@@ -12,13 +12,13 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// TestMachineBecomesWarnings checks that what the measurer read about its machine is among the run's warnings.
-func TestMachineBecomesWarnings(t *testing.T) {
+// TestNodeBecomesWarnings checks that what the measurer read about its node is among the run's warnings.
+func TestNodeBecomesWarnings(t *testing.T) {
 	s := newScope(launched)
 	s.plan.GeneratorNode, s.plan.DeviceNode = "one", "one"
 	text, err := json.Marshal(measure.GeneratorState{
-		Chain:   &measure.Description{Driver: "XDP", Scheduling: "RealTime", RealTimeLimited: true, RingFrames: 256, FrameCostNanoseconds: 68},
-		Machine: &measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}},
+		Chain: &measure.Description{Driver: "XDP", Scheduling: "RealTime", RealTimeLimited: true, RingFrames: 256, FrameCostNanoseconds: 68},
+		Node:  &measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 //go:build linux
 
-package machine
+package nodefacts
 
 import (
 	"os"
@@ -22,7 +22,7 @@ func tree(files map[string]string) fstest.MapFS {
 	return root
 }
 
-// server returns a two-socket machine with typical contents.
+// server returns a two-socket node with typical contents.
 func server() map[string]string {
 	files := map[string]string{
 		"proc/cpuinfo":                                                    "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz\nmicrocode\t: 0x2007006\nflags\t\t: fpu vme aes\n\nprocessor\t: 1\nmodel name\t: another\n",
@@ -124,7 +124,7 @@ func TestFingerprintOfNothing(t *testing.T) {
 	}
 }
 
-func TestFingerprintOfThisMachine(t *testing.T) {
+func TestFingerprintOfThisNode(t *testing.T) {
 	f := Fingerprint(os.DirFS("/"))
 	if f.Kernel == "" || f.CPUs == 0 {
 		t.Errorf("%+v", f)

@@ -1,6 +1,6 @@
 //go:build linux
 
-package machine
+package nodefacts
 
 import (
 	"os"
@@ -17,10 +17,10 @@ func TestRead(t *testing.T) {
 	for name, test := range map[string]struct {
 		system fstest.MapFS
 		cpus   []int
-		want   measure.Machine
+		want   measure.NodeFacts
 	}{
-		"nothing is known": {cpus: []int{1, 0}, want: measure.Machine{CPUs: []int{0, 1}}},
-		"a machine that is set for measuring": {
+		"nothing is known": {cpus: []int{1, 0}, want: measure.NodeFacts{CPUs: []int{0, 1}}},
+		"a node that is set for measuring": {
 			system: fstest.MapFS{
 				"devices/system/cpu/online":                        file("0-7\n"),
 				"devices/system/cpu/isolated":                      file("2-3,6\n"),
@@ -29,7 +29,7 @@ func TestRead(t *testing.T) {
 				"devices/system/cpu/cpu0/cpufreq/scaling_governor": file("powersave\n"),
 			},
 			cpus: []int{2, 3},
-			want: measure.Machine{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{2, 3}, ScalingGovernors: []string{"performance"}},
+			want: measure.NodeFacts{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{2, 3}, ScalingGovernors: []string{"performance"}},
 		},
 		"one that is not": {
 			system: fstest.MapFS{
@@ -39,11 +39,11 @@ func TestRead(t *testing.T) {
 				"devices/system/cpu/cpu1/cpufreq/scaling_governor": file("performance\n"),
 			},
 			cpus: []int{0, 1},
-			want: measure.Machine{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"performance", "schedutil"}},
+			want: measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"performance", "schedutil"}},
 		},
 		"a broken list": {
 			system: fstest.MapFS{"devices/system/cpu/online": file("0-x"), "devices/system/cpu/isolated": file("3-1")},
-			cpus:   []int{0}, want: measure.Machine{CPUs: []int{0}},
+			cpus:   []int{0}, want: measure.NodeFacts{CPUs: []int{0}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,8 +66,8 @@ func TestParseList(t *testing.T) {
 	}
 }
 
-// TestThisMachine checks that this machine has at least the CPU that the test runs on.
-func TestThisMachine(t *testing.T) {
+// TestThisNode checks that this node has at least the CPU that the test runs on.
+func TestThisNode(t *testing.T) {
 	cpus, err := Affinity()
 	if err != nil || len(cpus) == 0 {
 		t.Fatalf("got %v, %v", cpus, err)

@@ -1,7 +1,7 @@
-// Package machine reads how the CPUs of this machine are set for a measurement.
+// Package nodefacts reads how the CPUs of this node are set for a measurement.
 // The system's files and the CPUs that this process may use go in, facts come
 // out. What cannot be read is left out: a missing fact causes no doubt.
-package machine
+package nodefacts
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 const cpuDirectory = "devices/system/cpu"
 
 // Read reads the facts from sysfs; system is its root.
-func Read(system fs.FS, cpus []int) measure.Machine {
-	m := measure.Machine{CPUs: slices.Sorted(slices.Values(cpus))}
+func Read(system fs.FS, cpus []int) measure.NodeFacts {
+	m := measure.NodeFacts{CPUs: slices.Sorted(slices.Values(cpus))}
 	m.OnlineCPUs = len(readList(system, cpuDirectory+"/online"))
 	isolated := readList(system, cpuDirectory+"/isolated")
 	for _, cpu := range m.CPUs {

@@ -25,14 +25,14 @@ import (
 	"vnfbench.io/operator/internal/controller/queue"
 )
 
-// machineSyncTimeout is how long a reconciliation waits for the first list of
+// vmSyncTimeout is how long a reconciliation waits for the first list of
 // virtual machines.
-const machineSyncTimeout = 10 * time.Second
+const vmSyncTimeout = 10 * time.Second
 
-// Machines reads the virtual machines of runs. A cluster may not know the kind, and may
+// VMs reads the virtual machines of runs. A cluster may not know the kind, and may
 // learn it later: the cache and its watch start when the first run asks and the kind
 // exists.
-type Machines struct {
+type VMs struct {
 	// Mapper knows the cluster's kinds, and searches again for a kind that it does not know.
 	Mapper meta.RESTMapper
 	// NewCache makes a cache that only holds runs' virtual machines.
@@ -46,7 +46,7 @@ type Machines struct {
 }
 
 // reader returns the cache, or nil if the cluster does not know the kind.
-func (m *Machines) reader() (client.Reader, error) {
+func (m *VMs) reader() (client.Reader, error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if m.cache != nil {
@@ -65,8 +65,8 @@ func (m *Machines) reader() (client.Reader, error) {
 	if err := m.Add(made); err != nil {
 		return nil, fmt.Errorf("starting the cache of virtual machines: %w", err)
 	}
-	enqueue := handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, machine *kubevirtv1.VirtualMachineInstance) []reconcile.Request {
-		return runOfPod(ctx, machine)
+	enqueue := handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, vm *kubevirtv1.VirtualMachineInstance) []reconcile.Request {
+		return runOfPod(ctx, vm)
 	})
 	if err := m.controller.Watch(source.Kind(made, &kubevirtv1.VirtualMachineInstance{}, enqueue)); err != nil {
 		return nil, fmt.Errorf("watching virtual machines: %w", err)
@@ -75,8 +75,8 @@ func (m *Machines) reader() (client.Reader, error) {
 	return made, nil
 }
 
-// usesMachines reports whether a function of the chain or a neighbor is a virtual machine.
-func (s *scope) usesMachines() bool {
+// usesVMs reports whether a function of the chain or a neighbor is a virtual machine.
+func (s *scope) usesVMs() bool {
 	for i := range s.run.Spec.Experiment.Chain {
 		if s.run.Spec.Experiment.Chain[i].Runtime == v1alpha1.RuntimeVirtualMachine {
 			return true
@@ -85,59 +85,59 @@ func (s *scope) usesMachines() bool {
 	return slices.ContainsFunc(s.run.Spec.Experiment.NoisyNeighbors, func(n v1alpha1.NoisyNeighbor) bool { return n.Runtime == v1alpha1.RuntimeVirtualMachine })
 }
 
-// readMachines reads the run's virtual machines, if it has any.
-func (r *Reconciler) readMachines(ctx context.Context, s *scope) error {
-	if !s.usesMachines() || r.Machines == nil {
+// readVMs reads the run's virtual machines, if it has any.
+func (r *Reconciler) readVMs(ctx context.Context, s *scope) error {
+	if !s.usesVMs() || r.VMs == nil {
 		return nil
 	}
-	reader, err := r.Machines.reader()
+	reader, err := r.VMs.reader()
 	if err != nil || reader == nil {
 		return err
 	}
 	s.kubeVirt = true
-	ctx, cancel := context.WithTimeout(ctx, machineSyncTimeout)
+	ctx, cancel := context.WithTimeout(ctx, vmSyncTimeout)
 	defer cancel()
 	var list kubevirtv1.VirtualMachineInstanceList
 	mine := client.MatchingLabels{v1alpha1.LabelRun: string(s.run.UID)}
 	if err := reader.List(ctx, &list, client.InNamespace(s.run.Namespace), mine); err != nil {
 		return fmt.Errorf("listing the run's virtual machines: %w", err)
 	}
-	s.machines = list.Items
+	s.vms = list.Items
 	return nil
 }
 
-// machine returns a function's virtual machine, or nil.
-func (s *scope) machine(function string) *kubevirtv1.VirtualMachineInstance {
-	return s.machineNamed(s.names.Function(function))
+// vm returns a function's virtual machine, or nil.
+func (s *scope) vm(function string) *kubevirtv1.VirtualMachineInstance {
+	return s.vmNamed(s.names.Function(function))
 }
 
-func (s *scope) machineNamed(wanted string) *kubevirtv1.VirtualMachineInstance {
-	for i := range s.machines {
-		if s.machines[i].Name == wanted {
-			return &s.machines[i]
+func (s *scope) vmNamed(wanted string) *kubevirtv1.VirtualMachineInstance {
+	for i := range s.vms {
+		if s.vms[i].Name == wanted {
+			return &s.vms[i]
 		}
 	}
 	return nil
 }
 
-// launcher returns the newest pod in which KubeVirt runs a machine, or nil.
-func (s *scope) launcher(machine *kubevirtv1.VirtualMachineInstance) *corev1.Pod {
-	if machine == nil {
+// launcher returns the newest pod in which KubeVirt runs a VM, or nil.
+func (s *scope) launcher(vm *kubevirtv1.VirtualMachineInstance) *corev1.Pod {
+	if vm == nil {
 		return nil
 	}
 	for i := range s.chainPods {
-		if metav1.IsControlledBy(&s.chainPods[i], machine) {
+		if metav1.IsControlledBy(&s.chainPods[i], vm) {
 			return &s.chainPods[i]
 		}
 	}
 	return nil
 }
 
-// ofMachine reports whether a pod is a machine's launcher: KubeVirt ends it with the
-// machine, and in order.
-func (s *scope) ofMachine(pod *corev1.Pod) bool {
-	for i := range s.machines {
-		if metav1.IsControlledBy(pod, &s.machines[i]) {
+// ofVM reports whether a pod is a VM's launcher: KubeVirt ends it with the
+// VM, and in order.
+func (s *scope) ofVM(pod *corev1.Pod) bool {
+	for i := range s.vms {
+		if metav1.IsControlledBy(pod, &s.vms[i]) {
 			return true
 		}
 	}
@@ -153,8 +153,8 @@ type Console interface {
 // readConsole reads what a guest printed last before the run gives it up. Without it the
 // verdict is the same.
 func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
-	name, machine := s.failedMachine()
-	pod := s.launcher(machine)
+	name, vm := s.failedVM()
+	pod := s.launcher(vm)
 	if pod == nil || r.Console == nil {
 		return nil
 	}
@@ -167,26 +167,26 @@ func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// failedMachine returns the virtual machine that ends the run now, or nil, and its name.
-func (s *scope) failedMachine() (string, *kubevirtv1.VirtualMachineInstance) {
+// failedVM returns the virtual machine that ends the run now, or nil, and its name.
+func (s *scope) failedVM() (string, *kubevirtv1.VirtualMachineInstance) {
 	if s.records == nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
 		return "", nil
 	}
 	if failure := s.records.failure; failure != nil {
-		if name := s.silentMachine(failure.Reason); name != "" {
-			return s.names.Function(name), s.machine(name)
+		if name := s.silentVM(failure.Reason); name != "" {
+			return s.names.Function(name), s.vm(name)
 		}
 		return "", nil
 	}
 	if w := s.expired(s.chainWorkloads()); w != nil {
-		return w.Name(), s.machineNamed(w.Name())
+		return w.Name(), s.vmNamed(w.Name())
 	}
 	return "", nil
 }
 
-// silentMachine names the first user's own machine in a chain that no probe frame passed,
+// silentVM names the first user's own VM in a chain that no probe frame passed,
 // or "". Nothing in it can say why, but its console may.
-func (s *scope) silentMachine(reason string) string {
+func (s *scope) silentVM(reason string) string {
 	if reason != v1alpha1.ReasonNoPathThroughChain {
 		return ""
 	}
@@ -198,8 +198,8 @@ func (s *scope) silentMachine(reason string) string {
 	return ""
 }
 
-// withGuest adds to the measurer's own failure what a silent machine printed last.
+// withGuest adds to the measurer's own failure what a silent VM printed last.
 func (s *scope) withGuest(reason, message string) string {
-	name := s.silentMachine(reason)
+	name := s.silentVM(reason)
 	return addConsole(message, fmt.Sprintf("the console of %q", name), s.console[s.names.Function(name)])
 }

@@ -1,0 +1,75 @@
+package v1alpha1
+
+// DoubtCode is a reason why a figure may not be the device's. The set is open: a later version
+// may add values. A code that is also the code of a warning has the same meaning.
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=40
+type DoubtCode string
+
+const (
+	// DoubtGeneratorCeiling: the generator, and not the device, may bound the figure.
+	DoubtGeneratorCeiling DoubtCode = WarningGeneratorCeiling
+	// DoubtMaximumLoad: the highest load tried was still good.
+	DoubtMaximumLoad DoubtCode = WarningMaximumLoad
+	// DoubtLongestBurst: the longest burst that the search could try lost nothing.
+	DoubtLongestBurst DoubtCode = "LongestBurst"
+	// DoubtEndpointCeiling: an end of TCP connections may bound the figure.
+	DoubtEndpointCeiling DoubtCode = WarningEndpointCeiling
+	// DoubtIrregularResult: the search ended before its bounds were as close as the goal asks.
+	DoubtIrregularResult DoubtCode = WarningIrregularResult
+	// DoubtLoadNotReached: the generator did not send the whole load.
+	DoubtLoadNotReached DoubtCode = WarningLoadNotReached
+	// DoubtLoadOfFloor: the load is a share of a throughput that is a floor or irregular.
+	DoubtLoadOfFloor DoubtCode = "LoadOfFloor"
+	// DoubtUnsteadyPacing: the generator did not send at a steady rate.
+	DoubtUnsteadyPacing DoubtCode = WarningUnsteadyPacing
+	// DoubtInterruptedTrials: frames went missing while other work held the generator's core.
+	DoubtInterruptedTrials DoubtCode = WarningInterruptedTrials
+	// DoubtFramesUnaccounted: the generator's own counts of frames do not add up.
+	DoubtFramesUnaccounted DoubtCode = WarningFramesUnaccounted
+	// DoubtStretchedTrials: trials took clearly longer than requested.
+	DoubtStretchedTrials DoubtCode = WarningStretchedTrials
+	// DoubtRefragmented: fragments arrived with other bounds than they were sent with.
+	DoubtRefragmented DoubtCode = WarningRefragmented
+	// DoubtFewSamples: too few frames arrived for the percentile.
+	DoubtFewSamples DoubtCode = "FewSamples"
+	// DoubtNotCounted: the generator or the kernel at an end does not count the figure.
+	DoubtNotCounted DoubtCode = "NotCounted"
+	// DoubtNotMeasured: there is no figure, and the device is not the known cause.
+	DoubtNotMeasured DoubtCode = "NotMeasured"
+	// DoubtBaselineZero: the earlier run's figure is 0.
+	DoubtBaselineZero DoubtCode = "BaselineZero"
+	// DoubtBaselineUncertain: the earlier run's figure is a floor of the generator, irregular, or
+	// of a load that was not reached.
+	DoubtBaselineUncertain DoubtCode = "BaselineUncertain"
+	// DoubtLoadsDiffer: the two runs measured at loads that differ too much.
+	DoubtLoadsDiffer DoubtCode = "LoadsDiffer"
+	// DoubtChance: the repeats of the two runs differ no more than chance explains.
+	DoubtChance DoubtCode = "Chance"
+)
+
+// LoadShare says of which throughput a load is a share.
+type LoadShare struct {
+	// goal whose throughput it is.
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	Goal string `json:"goal,omitempty"`
+
+	// percent of the throughput.
+	// +required
+	Percent int32 `json:"percent"`
+
+	// throughputFramesPerSecond is the throughput of each direction. Over repeats it is the mean
+	// of the throughputs that the loads were computed from.
+	// +required
+	ThroughputFramesPerSecond int64 `json:"throughputFramesPerSecond"`
+
+	// upperBoundCause of the throughput. With GeneratorCeiling or MaximumLoad the throughput is
+	// a floor, and the load is a smaller share of what the device can do. Absent: unknown.
+	// +optional
+	UpperBoundCause UpperBoundCause `json:"upperBoundCause,omitempty"`
+
+	// regularity of the search for the throughput. Absent: unknown.
+	// +optional
+	Regularity Regularity `json:"regularity,omitempty"`
+}

@@ -1,0 +1,237 @@
+package acceptance
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/figure"
+)
+
+const (
+	passed       = v1alpha1.VerdictPassed
+	failed       = v1alpha1.VerdictFailed
+	inconclusive = v1alpha1.VerdictInconclusive
+)
+
+// TestDoubtfulRecoveries checks that trials that the generator doubts fail no device.
+func TestDoubtfulRecoveries(t *testing.T) {
+	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Recovery: &v1alpha1.RecoveryResult{
+		End: v1alpha1.RecoveryRecovered, UpperBoundMilliseconds: new(int64(500)), Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing},
+	}}
+	check(t, frame,
+		decided{name: "within", metric: v1alpha1.MetricRecovery, atMost: 500, want: passed},
+		decided{name: "over", metric: v1alpha1.MetricRecovery, atMost: 499, want: inconclusive, code: v1alpha1.DoubtUnsteadyPacing})
+}
+
+// decided is a criterion on one figure with its verdict.
+type decided struct {
+	name    string
+	metric  v1alpha1.Metric
+	load    string
+	atLeast int64
+	atMost  int64
+	want    v1alpha1.VerdictResult
+	code    v1alpha1.DoubtCode
+}
+
+func check(t *testing.T, frame v1alpha1.FrameResult, tests ...decided) {
+	t.Helper()
+	for _, test := range tests {
+		criterion := v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: test.metric, Size: "64", Load: test.load}}
+		if strings.HasPrefix(string(test.metric), "Throughput") {
+			criterion.Goal = "NDR"
+		}
+		if test.atLeast > 0 {
+			criterion.AtLeast = &test.atLeast
+		} else {
+			criterion.AtMost = &test.atMost
+		}
+		got := Judge(criterion, criterion.FigureKey, figure.Results{Frames: []v1alpha1.FrameResult{frame}}.Figures())
+		if got.Result != test.want {
+			t.Errorf("%s: got %+v, want %s", test.name, got, test.want)
+		}
+		var codes []v1alpha1.DoubtCode
+		if test.code != "" {
+			codes = []v1alpha1.DoubtCode{test.code}
+		}
+		if !slices.Equal(got.Doubts, codes) {
+			t.Errorf("%s: doubts are %v, want %v", test.name, got.Doubts, codes)
+		}
+		if len(got.Message) > 512 || test.code != "" && !strings.Contains(got.Message, "("+string(test.code)+"): ") {
+			t.Errorf("%s: message %q", test.name, got.Message)
+		}
+	}
+}
+
+func throughput(framesPerSecond, upper int64, cause v1alpha1.UpperBoundCause, regularity v1alpha1.Regularity, doubts ...v1alpha1.DoubtCode) v1alpha1.FrameResult {
+	result := v1alpha1.ThroughputResult{Goal: "NDR", FramesPerSecond: framesPerSecond, Layer1BitsPerSecond: framesPerSecond * 672, UpperBoundCause: cause, Regularity: regularity, Doubts: doubts}
+	if upper > 0 {
+		result.UpperBoundFramesPerSecond = &upper
+	}
+	return v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Throughput: []v1alpha1.ThroughputResult{result}}
+}
+
+func TestFloors(t *testing.T) {
+	rate, bits := v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricThroughputLayer1BitsPerSecond
+	for _, cause := range []v1alpha1.UpperBoundCause{v1alpha1.CauseGeneratorCeiling, v1alpha1.CauseMaximumLoad} {
+		code := v1alpha1.DoubtCode(cause)
+		// The search for a floor has no upper bound, so it is irregular too, and that adds nothing.
+		check(t, throughput(1000, 0, cause, v1alpha1.Irregular),
+			decided{name: "met", metric: rate, atLeast: 1000, want: passed},
+			decided{name: "above", metric: rate, atLeast: 1001, want: inconclusive, code: code},
+			decided{name: "within", metric: rate, atMost: 1000, want: inconclusive, code: code},
+			decided{name: "over already", metric: rate, atMost: 999, want: failed},
+			decided{name: "bits", metric: bits, atLeast: 672_001, want: inconclusive, code: code})
+	}
+	check(t, throughput(1000, 1020, v1alpha1.CauseDeviceLoss, v1alpha1.Regular),
+		decided{name: "the device's limit", metric: rate, atLeast: 1001, want: failed},
+		decided{name: "the device's limit, met", metric: rate, atMost: 1000, want: passed})
+}
+
+// TestIrregularSearches checks that the device is known to reach the value, and not to exceed the upper bound.
+func TestIrregularSearches(t *testing.T) {
+	rate, bits, code := v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricThroughputLayer1BitsPerSecond, v1alpha1.DoubtIrregularResult
+	check(t, throughput(1000, 2000, v1alpha1.CauseDeviceLoss, v1alpha1.Irregular),
+		decided{name: "met", metric: rate, atLeast: 1000, want: passed},
+		decided{name: "between the bounds", metric: rate, atLeast: 2000, want: inconclusive, code: code},
+		decided{name: "above the upper bound", metric: rate, atLeast: 2001, want: failed},
+		decided{name: "within", metric: rate, atMost: 1500, want: inconclusive, code: code},
+		decided{name: "over already", metric: rate, atMost: 999, want: failed},
+		decided{name: "the upper bound is within", metric: rate, atMost: 2000, want: passed},
+		decided{name: "bits have no bound", metric: bits, atLeast: 9_000_000, want: inconclusive, code: code})
+	check(t, throughput(1000, 0, "", v1alpha1.Irregular), decided{name: "no upper bound", metric: rate, atLeast: 9000, want: inconclusive, code: code})
+	check(t, throughput(0, 500, v1alpha1.CauseDeviceLoss, v1alpha1.Irregular),
+		decided{name: "above the minimum load", metric: rate, atLeast: 501, want: failed},
+		decided{name: "below the minimum load", metric: rate, atLeast: 100, want: inconclusive, code: code})
+}
+
+// TestDoubtfulTrials checks that a generator's mistakes make no device fail or pass.
+func TestDoubtfulTrials(t *testing.T) {
+	rate, p99, lowest, lost := v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyMin, v1alpha1.MetricLoss
+	pacing, unsent, floor := v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtLoadNotReached, v1alpha1.DoubtLoadOfFloor
+	check(t, throughput(1000, 1020, v1alpha1.CauseDeviceLoss, v1alpha1.Regular, pacing),
+		decided{name: "met", metric: rate, atLeast: 1000, want: passed},
+		decided{name: "missed", metric: rate, atLeast: 1001, want: inconclusive, code: pacing})
+	load := func(share *v1alpha1.LoadShare, doubts ...v1alpha1.DoubtCode) v1alpha1.FrameResult {
+		return v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{
+			Load: "half", IntendedFramesPerSecond: 1000, Doubts: doubts, Share: share,
+			Directions: []v1alpha1.DirectionResult{{Direction: "Forward", SentFrames: 100, LossPartsPerMillion: 10,
+				Latency: v1alpha1.Delays{Samples: 100, MinNanoseconds: 50, P99Nanoseconds: 900}}},
+		}}}
+	}
+	check(t, load(nil, pacing),
+		decided{name: "pacing, within", metric: p99, load: "half", atMost: 900, want: passed},
+		decided{name: "pacing, over", metric: p99, load: "half", atMost: 899, want: inconclusive, code: pacing},
+		decided{name: "pacing, the smallest", metric: lowest, load: "half", atMost: 49, want: failed})
+	check(t, load(nil, unsent),
+		decided{name: "a lower load, within", metric: p99, load: "half", atMost: 900, want: inconclusive, code: unsent},
+		decided{name: "a lower load, over", metric: p99, load: "half", atMost: 899, want: failed},
+		decided{name: "a lower load, loss within", metric: lost, load: "half", atMost: 10, want: inconclusive, code: unsent},
+		decided{name: "a lower load, loss over", metric: lost, load: "half", atMost: 9, want: failed})
+	for _, share := range []v1alpha1.LoadShare{
+		{Goal: "PDR", UpperBoundCause: v1alpha1.CauseMaximumLoad, Regularity: v1alpha1.Regular},
+		{Goal: "PDR", UpperBoundCause: v1alpha1.CauseDeviceLoss, Regularity: v1alpha1.Irregular},
+	} {
+		check(t, load(&share),
+			decided{name: "a share of a floor, within", metric: p99, load: "half", atMost: 900, want: inconclusive, code: floor},
+			decided{name: "a share of a floor, over", metric: p99, load: "half", atMost: 899, want: failed})
+	}
+	check(t, load(&v1alpha1.LoadShare{Goal: "PDR", UpperBoundCause: v1alpha1.CauseDeviceLoss, Regularity: v1alpha1.Regular}),
+		decided{name: "a share of a figure", metric: p99, load: "half", atMost: 900, want: passed})
+}
+
+func TestBurstsThatLeftSlowly(t *testing.T) {
+	slow := v1alpha1.DoubtLoadNotReached
+	check(t, v1alpha1.FrameResult{Size: "64", FrameBytes: 64, BackToBack: &v1alpha1.BackToBackResult{MeanFrames: 100, MaxFrames: 100, LongestBurstFrames: 900, Doubts: []v1alpha1.DoubtCode{slow}}},
+		decided{name: "met", metric: v1alpha1.MetricBackToBack, atLeast: 100, want: inconclusive, code: slow},
+		decided{name: "missed", metric: v1alpha1.MetricBackToBack, atLeast: 101, want: failed})
+	check(t, v1alpha1.FrameResult{Size: "64", FrameBytes: 64, BackToBack: &v1alpha1.BackToBackResult{MeanFrames: 900, MaxFrames: 900, LongestBurstFrames: 900}},
+		decided{name: "the longest", metric: v1alpha1.MetricBackToBack, atLeast: 901, want: inconclusive, code: v1alpha1.DoubtLongestBurst})
+}
+
+func TestPercentilesNeedSamples(t *testing.T) {
+	p999, p9999, pdv := v1alpha1.MetricLatencyP999, v1alpha1.MetricLatencyP9999, v1alpha1.MetricPacketDelayVariationP999
+	direction := v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 5000, Latency: v1alpha1.Delays{Samples: 5000, MaxNanoseconds: 9}}
+	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{direction}}}}
+	few := v1alpha1.DoubtFewSamples
+	check(t, frame,
+		decided{name: "p99.9", metric: p999, load: "idle", atMost: 1000, want: inconclusive, code: few},
+		decided{name: "p99.99", metric: p9999, load: "idle", atMost: 1000, want: inconclusive, code: few},
+		decided{name: "PDV", metric: pdv, load: "idle", atMost: 1000, want: inconclusive, code: few},
+		decided{name: "max", metric: v1alpha1.MetricLatencyMax, load: "idle", atMost: 1000, want: passed})
+	got := Judge(v1alpha1.Criterion{AtMost: new(int64(1))}, v1alpha1.FigureKey{Metric: p999, Size: "64", Load: "idle"}, figure.Results{Frames: []v1alpha1.FrameResult{frame}}.Figures())
+	if want := "p99.9 needs 10,000 frames in each trial, and 5,000 were received in all (FewSamples): make the trials longer or the load higher"; !strings.HasSuffix(got.Message, want) {
+		t.Errorf("message %q", got.Message)
+	}
+	frame.Latency[0].Directions[0].Latency = v1alpha1.Delays{}
+	check(t, frame, decided{name: "nothing arrived", metric: p999, load: "idle", atMost: 1000, want: failed})
+}
+
+// TestWhatIsNotCounted checks that figures which TRex does not count are no failure of the device.
+func TestWhatIsNotCounted(t *testing.T) {
+	direction := v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 5000, Latency: v1alpha1.Delays{Samples: 5000}}
+	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{direction}}}}
+	for _, metric := range []v1alpha1.Metric{v1alpha1.MetricJitter, v1alpha1.MetricDelayVariationP99, v1alpha1.MetricTaggedFrameMean} {
+		check(t, frame, decided{name: string(metric), metric: metric, load: "idle", atMost: 1, want: inconclusive, code: v1alpha1.DoubtNotCounted})
+	}
+}
+
+// TestLoadsThatWereNotDerived checks that a load without a throughput is a failure only if the device
+// lost too much.
+func TestLoadsThatWereNotDerived(t *testing.T) {
+	check(t, throughput(0, 500, v1alpha1.CauseDeviceLoss, v1alpha1.Irregular),
+		decided{name: "loss at the minimum load", metric: v1alpha1.MetricLatencyP99, load: "pdr50", atMost: 1, want: failed},
+		decided{name: "a recovery", metric: v1alpha1.MetricRecovery, atMost: 1, want: failed})
+	check(t, throughput(0, 0, "", v1alpha1.Irregular),
+		decided{name: "a recovery, out of time", metric: v1alpha1.MetricRecovery, atMost: 1, want: inconclusive, code: v1alpha1.DoubtNotMeasured},
+		decided{name: "out of time", metric: v1alpha1.MetricLatencyP99, load: "pdr50", atMost: 1, want: inconclusive, code: v1alpha1.DoubtNotMeasured})
+}
+
+// TestDirections checks that the worst direction decides, and that Failed is worse than Inconclusive.
+func TestDirections(t *testing.T) {
+	direction := func(name string, samples, p999 int64) v1alpha1.DirectionResult {
+		d := v1alpha1.DirectionResult{Direction: name, SentFrames: 1, Latency: v1alpha1.Delays{Samples: samples}}
+		if p999 > 0 {
+			d.Latency.P999Nanoseconds = &p999
+		}
+		return d
+	}
+	for name, test := range map[string]struct {
+		forward, reverse v1alpha1.DirectionResult
+		want             v1alpha1.VerdictResult
+		measured         int64
+	}{
+		"both pass":         {direction("Forward", 20_000, 10), direction("Reverse", 20_000, 20), passed, 20},
+		"one fails":         {direction("Forward", 20_000, 101), direction("Reverse", 20_000, 20), failed, 101},
+		"one cannot decide": {direction("Forward", 20_000, 10), direction("Reverse", 5000, 0), inconclusive, 0},
+		"failed wins":       {direction("Forward", 5000, 0), direction("Reverse", 20_000, 101), failed, 101},
+	} {
+		frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "l", Directions: []v1alpha1.DirectionResult{test.forward, test.reverse}}}}
+		got := Judge(v1alpha1.Criterion{AtMost: new(int64(100))}, v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP999, Size: "64", Load: "l"}, figure.Results{Frames: []v1alpha1.FrameResult{frame}}.Figures())
+		if got.Result != test.want || (got.Measured == nil) != (test.measured == 0) || got.Measured != nil && *got.Measured != test.measured {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}
+
+func TestWorst(t *testing.T) {
+	of := func(results ...v1alpha1.VerdictResult) (verdicts []v1alpha1.Verdict) {
+		for _, r := range results {
+			verdicts = append(verdicts, v1alpha1.Verdict{Result: r})
+		}
+		return verdicts
+	}
+	for _, test := range []struct {
+		verdicts []v1alpha1.Verdict
+		want     v1alpha1.VerdictResult
+	}{
+		{nil, passed}, {of(passed, passed), passed}, {of(passed, inconclusive), inconclusive},
+		{of(inconclusive, failed, passed), failed}, {of(passed, "Later"), "Later"},
+	} {
+		if got := Worst(test.verdicts); got != test.want {
+			t.Errorf("%v: got %s, want %s", test.verdicts, got, test.want)
+		}
+	}
+}

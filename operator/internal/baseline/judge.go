@@ -1,0 +1,95 @@
+package baseline
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/acceptance"
+	"vnfbench.io/operator/internal/figure"
+)
+
+const (
+	// maxLoadDifferencePercent is how far apart the loads of two delays or losses may be. It is
+	// the default tolerance of a rate: loads may be as far apart as two throughputs that count as
+	// equally good.
+	maxLoadDifferencePercent = 5
+	// significantPartsPerMillion is the p-value from which a difference counts as chance: 5 %.
+	significantPartsPerMillion = 50_000
+)
+
+// Verdicts judges this run's figures by the earlier run's, in the order of Criteria. The figures
+// are those that Measured returns.
+func Verdicts(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure, measured []figure.Figure) []v1alpha1.Verdict {
+	// The loads themselves are compared, so it does not matter what they are shares of.
+	measured = without(measured, v1alpha1.DoubtLoadOfFloor)
+	var verdicts []v1alpha1.Verdict
+	for _, f := range judged(baseline, figures) {
+		verdicts = append(verdicts, judge(criterion(baseline, f), f, measured))
+	}
+	return verdicts
+}
+
+func judge(criterion v1alpha1.Criterion, f v1alpha1.BaselineFigure, measured []figure.Figure) v1alpha1.Verdict {
+	verdict := acceptance.Judge(criterion, f.FigureKey, measured)
+	if p := f.PValuePartsPerMillion; p != nil {
+		verdict.Message += fmt.Sprintf(", p is %s (Welch's t-test of the repeats)", Probability(*p))
+	}
+	if code, why := unusable(f); code != "" {
+		return acceptance.Undecided(verdict, code, verdict.Message+"; not judged, because "+why, "name another baseline")
+	}
+	switch {
+	case f.Measured == nil:
+		return verdict
+	case loadsDiffer(f):
+		return acceptance.Undecided(verdict, v1alpha1.DoubtLoadsDiffer,
+			fmt.Sprintf("%s; not judged, because this run measured it at %d frames/s and the baseline at %d", verdict.Message, *f.MeasuredLoadFramesPerSecond, *f.BaselineLoadFramesPerSecond),
+			"give the load in framesPerSecond")
+	case verdict.Result == v1alpha1.VerdictFailed && f.PValuePartsPerMillion != nil && *f.PValuePartsPerMillion >= significantPartsPerMillion:
+		return acceptance.Undecided(verdict, v1alpha1.DoubtChance, verdict.Message+"; chance explains the difference", "raise measurements.repeats in both runs")
+	}
+	return verdict
+}
+
+// Probability writes parts per million as a probability.
+func Probability(partsPerMillion int64) string {
+	if partsPerMillion == 0 {
+		return "below 0.000001"
+	}
+	return strconv.FormatFloat(float64(partsPerMillion)/1e6, 'g', 3, 64)
+}
+
+// unusable returns why an earlier figure cannot be compared with, as a code and in words; "" where
+// it can. A loss or a count of 0 is a figure; a rate or a delay of 0 is none. A rate that the
+// highest load bounds is one: both runs have the same highest load, and less than it is worse.
+func unusable(f v1alpha1.BaselineFigure) (code v1alpha1.DoubtCode, why string) {
+	metric := figure.Describe(f.Metric)
+	if f.Baseline <= 0 && (metric.Better == figure.Higher || metric.Unit == figure.Nanoseconds) {
+		return v1alpha1.DoubtBaselineZero, "the baseline's figure is 0"
+	}
+	for _, doubt := range f.Doubts {
+		if figure.IsUncertain(doubt) && doubt != v1alpha1.DoubtMaximumLoad {
+			return v1alpha1.DoubtBaselineUncertain, fmt.Sprintf("in the baseline %s (%s)", figure.DoubtText(doubt), doubt)
+		}
+	}
+	return "", ""
+}
+
+// loadsDiffer reports whether the two runs measured at loads that differ too much.
+func loadsDiffer(f v1alpha1.BaselineFigure) bool {
+	if f.BaselineLoadFramesPerSecond == nil || f.MeasuredLoadFramesPerSecond == nil {
+		return false
+	}
+	apart := *f.MeasuredLoadFramesPerSecond - *f.BaselineLoadFramesPerSecond
+	return max(apart, -apart)*100 > *f.BaselineLoadFramesPerSecond*maxLoadDifferencePercent
+}
+
+// without returns figures that lack a doubt.
+func without(figures []figure.Figure, code v1alpha1.DoubtCode) []figure.Figure {
+	out := slices.Clone(figures)
+	for i := range out {
+		out[i].Doubts = slices.DeleteFunc(slices.Clone(out[i].Doubts), func(d figure.Doubt) bool { return d.Code == code })
+	}
+	return out
+}

@@ -1,0 +1,159 @@
+package figure
+
+import (
+	"fmt"
+	"slices"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// Side is a set of sides of a value.
+type Side int
+
+// The sides.
+const (
+	Above Side = 1 << iota
+	Below
+	either = Above | Below
+)
+
+// Doubt is a reason why the device's value may not be the one that was found.
+type Doubt struct {
+	Code v1alpha1.DoubtCode
+	// Side is where the device's value may be, seen from the one that was found.
+	Side Side
+	// AtMost limits how far above it may be; nil where nothing does.
+	AtMost *int64
+	// Text is the reason in one clause, and Remedy what to do about it.
+	Text, Remedy string
+}
+
+// words explain a doubt to people.
+type words struct{ text, remedy string }
+
+var doubtWords = map[v1alpha1.DoubtCode]words{
+	v1alpha1.DoubtGeneratorCeiling:  {"the generator, not the device, may be the limit", "give the generator more CPU"},
+	v1alpha1.DoubtMaximumLoad:       {"the highest load tried was still good", "raise the maximum load or use a faster link"},
+	v1alpha1.DoubtLongestBurst:      {"the longest burst tried lost nothing", "raise measurements.backToBack.maximumBurstMilliseconds"},
+	v1alpha1.DoubtEndpointCeiling:   {"an end of the connections may be the limit", "give the ends faster CPUs"},
+	v1alpha1.DoubtIrregularResult:   {"the search ended before its bounds were close enough", "give it more time with maximumSearchSeconds, or a wider goal"},
+	v1alpha1.DoubtLoadNotReached:    {"the generator did not send the whole load", "lower the load, or give the generator more CPU"},
+	v1alpha1.DoubtLoadOfFloor:       {"the load is a share of a throughput that is a floor or irregular", "give the load in framesPerSecond"},
+	v1alpha1.DoubtUnsteadyPacing:    {"the generator did not send at a steady rate", "give the generator dedicated CPUs, and measure again"},
+	v1alpha1.DoubtInterruptedTrials: {"frames went missing while other work held the generator's core", "give the generator dedicated CPUs, and measure again"},
+	v1alpha1.DoubtFramesUnaccounted: {"the generator's own counts of frames do not add up", "report it as a fault of the generator"},
+	v1alpha1.DoubtStretchedTrials:   {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
+	v1alpha1.DoubtRefragmented:      {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
+	v1alpha1.DoubtNotMeasured:       {"the generator or the time did not allow it", "see the run's warnings"},
+	v1alpha1.DoubtNotCounted:        {"the generator does not count it on this path", "name another metric, or use a generator that counts it"},
+}
+
+// newDoubt returns the doubt of a code about a metric, and false where it does not concern it.
+func newDoubt(code v1alpha1.DoubtCode, metric v1alpha1.Metric) (Doubt, bool) {
+	d := Doubt{Code: code, Side: sideOf(code, Describe(metric))}
+	w, known := doubtWords[code]
+	if !known {
+		w = words{"of " + string(code), "measure again"}
+	}
+	d.Text, d.Remedy = w.text, w.remedy
+	return d, d.Side != 0
+}
+
+// sideOf returns where the device's value may be. What the generator did wrong can only have made
+// the device look worse; a load that was not sent in full made it look better.
+func sideOf(code v1alpha1.DoubtCode, m Metric) Side {
+	better := Above
+	if m.Better == Lower {
+		better = Below
+	}
+	switch code {
+	case v1alpha1.DoubtGeneratorCeiling, v1alpha1.DoubtMaximumLoad, v1alpha1.DoubtLongestBurst:
+		return better
+	case v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtStretchedTrials, v1alpha1.DoubtInterruptedTrials:
+		// The smallest delay is that of a frame that met no burst.
+		if m.Name == v1alpha1.MetricLatencyMin {
+			return 0
+		}
+		return better
+	case v1alpha1.DoubtEndpointCeiling:
+		if m.Better == Higher {
+			return Above
+		}
+	case v1alpha1.DoubtLoadNotReached:
+		// A burst that leaves slowly gives the device more time. A rate cannot exceed the load,
+		// and delays and losses grow with it.
+		if m.Name == v1alpha1.MetricBackToBack {
+			return Below
+		}
+		return Above
+	case v1alpha1.DoubtIrregularResult, v1alpha1.DoubtLoadOfFloor:
+		return Above
+	}
+	return either
+}
+
+// fewSamples returns the doubt about a percentile of too few samples.
+func fewSamples(metric v1alpha1.Metric, samples, least int64) Doubt {
+	return Doubt{
+		Code: v1alpha1.DoubtFewSamples, Side: either,
+		Text:   fmt.Sprintf("%s needs %s frames in each trial, and %s were received in all", Describe(metric).Words, Thousands(least), Thousands(samples)),
+		Remedy: "make the trials longer or the load higher",
+	}
+}
+
+// Thousands writes a whole number with a comma between groups of three digits.
+func Thousands(n int64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// IsUncertain reports whether a doubt means that the value is not the one that was asked for: it
+// is a floor, of an irregular search, or of a load that was not reached.
+func IsUncertain(code v1alpha1.DoubtCode) bool {
+	return isFloor(code) || code == v1alpha1.DoubtIrregularResult || code == v1alpha1.DoubtLoadNotReached
+}
+
+func isFloor(code v1alpha1.DoubtCode) bool {
+	return slices.Contains([]v1alpha1.DoubtCode{
+		v1alpha1.DoubtGeneratorCeiling, v1alpha1.DoubtMaximumLoad, v1alpha1.DoubtLongestBurst, v1alpha1.DoubtEndpointCeiling,
+	}, code)
+}
+
+// Codes returns the codes of the figure's doubts, in their order.
+func (f Figure) Codes() []v1alpha1.DoubtCode {
+	var out []v1alpha1.DoubtCode
+	for _, d := range f.Doubts {
+		out = append(out, d.Code)
+	}
+	return out
+}
+
+// DoubtText returns the words of a code, for a sentence.
+func DoubtText(code v1alpha1.DoubtCode) string {
+	d, _ := newDoubt(code, v1alpha1.MetricThroughputFramesPerSecond)
+	return d.Text
+}
+
+// doubtful returns the place for figures that these doubts concern, besides those that it has.
+func (p place) doubtful(codes ...v1alpha1.DoubtCode) place {
+	p.doubts = slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.doubts, codes))))
+	return p
+}
+
+// addPercentile adds a percentile, which is not there with too few samples.
+func (p place) addPercentile(metric v1alpha1.Metric, value *int64, least int64) {
+	if value != nil || p.samples == 0 {
+		known := int64(0)
+		if value != nil {
+			known = *value
+		}
+		p.add(metric, known)
+		return
+	}
+	p.add(metric, 0)
+	f := &p.walk.figures[len(p.walk.figures)-1]
+	f.Absent, f.Doubts = true, []Doubt{fewSamples(metric, p.samples, least)}
+}

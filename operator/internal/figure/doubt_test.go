@@ -1,0 +1,82 @@
+package figure
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// TestEveryCodeIsExplained checks that the documentation has every code of the API.
+func TestEveryCodeIsExplained(t *testing.T) {
+	source, err := os.ReadFile("../../api/v1alpha1/doubt_types.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages string
+	for _, name := range []string{"acceptance.md", "baseline.md"} {
+		text, err := os.ReadFile("../../../docs/methodology/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages += string(text)
+	}
+	found := regexp.MustCompile(`DoubtCode = (?:Warning(\w+)|"(\w+)")`).FindAllStringSubmatch(string(source), -1)
+	if len(found) < len(doubtWords) {
+		t.Fatalf("%d codes in the API, %d in the table of words", len(found), len(doubtWords))
+	}
+	for _, match := range found {
+		if code := match[1] + match[2]; !strings.Contains(pages, "`"+code+"`") {
+			t.Errorf("docs/methodology/acceptance.md and baseline.md do not explain %s", code)
+		}
+	}
+}
+
+func TestSides(t *testing.T) {
+	for _, test := range []struct {
+		code   v1alpha1.DoubtCode
+		metric v1alpha1.Metric
+		want   Side
+	}{
+		{v1alpha1.DoubtGeneratorCeiling, v1alpha1.MetricReceiveRate, Above},
+		{v1alpha1.DoubtGeneratorCeiling, v1alpha1.MetricLoss, Below},
+		{v1alpha1.DoubtEndpointCeiling, v1alpha1.MetricTCPGoodput, Above},
+		{v1alpha1.DoubtEndpointCeiling, v1alpha1.MetricTCPRetransmits, either},
+		{v1alpha1.DoubtLoadNotReached, v1alpha1.MetricConnectionsEstablished, Above},
+		{v1alpha1.DoubtLoadNotReached, v1alpha1.MetricLatencyP99, Above},
+		{v1alpha1.DoubtLoadNotReached, v1alpha1.MetricBackToBack, Below},
+		{v1alpha1.DoubtStretchedTrials, v1alpha1.MetricLatencyP99, Below},
+		{v1alpha1.DoubtStretchedTrials, v1alpha1.MetricLatencyMin, 0},
+		{v1alpha1.DoubtRefragmented, v1alpha1.MetricLoss, either},
+		{"OfALaterVersion", v1alpha1.MetricLoss, either},
+	} {
+		doubt, concerns := newDoubt(test.code, test.metric)
+		if doubt.Side != test.want || concerns != (test.want != 0) || doubt.Text == "" || doubt.Remedy == "" {
+			t.Errorf("%s of %s: got %+v, want side %d", test.code, test.metric, doubt, test.want)
+		}
+	}
+}
+
+// TestShares checks that the share of a load is a figure with the bound of its throughput.
+func TestShares(t *testing.T) {
+	share := &v1alpha1.LoadShare{Goal: "PDR", Percent: 50, ThroughputFramesPerSecond: 1000, UpperBoundCause: v1alpha1.CauseGeneratorCeiling}
+	figures := Results{Frames: []v1alpha1.FrameResult{{Size: "64", Latency: []v1alpha1.LatencyResult{{Load: "pdr50", IntendedFramesPerSecond: 500, Share: share}}}}}.Figures()
+	at := slices.IndexFunc(figures, func(f Figure) bool { return f.Metric == "LoadShareOfFramesPerSecond" })
+	if at < 0 {
+		t.Fatalf("figures are %+v", figures)
+	}
+	if f := figures[at]; f.Value != 1000 || f.Goal != "PDR" || f.Load != "pdr50" || f.Bound != AtLeast || f.Cause != "GeneratorCeiling" {
+		t.Errorf("got %+v", f)
+	}
+}
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 10_000: "10,000", 1_234_567: "1,234,567", -1000: "-1,000", -100: "-100"} {
+		if got := Thousands(n); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

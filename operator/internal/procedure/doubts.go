@@ -1,0 +1,104 @@
+package procedure
+
+import (
+	"slices"
+
+	"k8s.io/utils/ptr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/search"
+)
+
+// doubtsOf returns what the generator doubted about the trials that a figure is formed from.
+func doubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
+	var out []v1alpha1.DoubtCode
+	for _, r := range records {
+		for code := range warningsFor(r) {
+			out = append(out, v1alpha1.DoubtCode(code))
+		}
+		// The search knows which interruptions matter to its goals.
+		if interrupted(r) && r.Stage != measure.StageThroughput {
+			out = append(out, v1alpha1.DoubtInterruptedTrials)
+		}
+	}
+	return distinct(out)
+}
+
+// loadDoubtsOf returns the same for figures of a load, which has to be sent in full.
+func loadDoubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
+	out := doubtsOf(records)
+	if slices.ContainsFunc(records, fellShort) {
+		out = append(out, v1alpha1.DoubtLoadNotReached)
+	}
+	return distinct(out)
+}
+
+// distinct sorts codes and returns each once, and nil for none.
+func distinct(codes []v1alpha1.DoubtCode) []v1alpha1.DoubtCode {
+	slices.Sort(codes)
+	return slices.Compact(codes)
+}
+
+// throughputDoubts returns the doubts about the trials at both bounds of a goal, and that the loss
+// may be the generator's doing. Floors and irregular searches have separate fields.
+func (w *replay) throughputDoubts(p *part, r search.Result) []v1alpha1.DoubtCode {
+	bounds := slices.Concat(p.atLoad(r.LowerBoundFramesPerSecond), p.atLoad(r.UpperBoundFramesPerSecond))
+	out := doubtsOf(bounds)
+	if slices.ContainsFunc(bounds, w.undecided) {
+		out = append(out, v1alpha1.DoubtInterruptedTrials)
+	}
+	if r.UpperBoundCause == search.DeviceLoss && w.nearCeiling(p.size, r.LowerBoundFramesPerSecond) {
+		out = append(out, v1alpha1.DoubtGeneratorCeiling)
+	}
+	return distinct(out)
+}
+
+// shareOf returns of which throughput a part's load is a share, or nil for a load given as a rate.
+func (w *replay) shareOf(p *part) *v1alpha1.LoadShare {
+	throughput := w.findRepeat(measure.StageThroughput, p.size, p.repeat)
+	if p.load.Goal == "" || throughput == nil {
+		return nil
+	}
+	for _, t := range w.searchResults(throughput) {
+		if t.Goal == p.load.Goal {
+			return &v1alpha1.LoadShare{
+				Goal: t.Goal, Percent: ptr.Deref(p.load.Percent, 0), ThroughputFramesPerSecond: t.FramesPerSecond,
+				UpperBoundCause: t.UpperBoundCause, Regularity: t.Regularity,
+			}
+		}
+	}
+	return nil
+}
+
+// combineShares combines those of the repeats: the mean of the throughputs, and the doubts of the
+// most doubtful one.
+func combineShares(group []v1alpha1.LatencyResult) *v1alpha1.LoadShare {
+	if group[0].Share == nil {
+		return nil
+	}
+	out := *group[0].Share
+	out.ThroughputFramesPerSecond = downMean(group, func(l v1alpha1.LatencyResult) int64 { return l.Share.ThroughputFramesPerSecond })
+	for _, l := range group[1:] {
+		if causeSeverity(l.Share.UpperBoundCause) > causeSeverity(out.UpperBoundCause) {
+			out.UpperBoundCause = l.Share.UpperBoundCause
+		}
+		if l.Share.Regularity == v1alpha1.Irregular {
+			out.Regularity = v1alpha1.Irregular
+		}
+	}
+	return &out
+}
+
+// burstDoubts returns the doubts about back-to-back frames, in addition to that of a floor.
+func (w *replay) burstDoubts(p *part) []v1alpha1.DoubtCode {
+	out := doubtsOf(p.counted)
+	slowest, unsent := p.burstPace()
+	if unsent > 0 {
+		out = append(out, v1alpha1.DoubtGeneratorCeiling)
+	}
+	if isSlow(slowest, w.maximum(p.size, 0).framesPerSecond) {
+		out = append(out, v1alpha1.DoubtLoadNotReached)
+	}
+	return distinct(out)
+}
