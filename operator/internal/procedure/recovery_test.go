@@ -229,7 +229,7 @@ func TestRecoveryWithDoubts(t *testing.T) {
 	}
 }
 
-// Frames of the overload that still arrive in the first trials can stand for frames which these
+// Frames of the overload that still arrive in the first trials can be taken for frames that these
 // lost: only a trial after one that had settled is clean.
 func TestRecoveryWithLateFrames(t *testing.T) {
 	trials := 0
