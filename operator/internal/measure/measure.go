@@ -307,6 +307,11 @@ type Outcome struct {
 	SendingNanoseconds int64 `json:"sendingNanoseconds"`
 	// TotalNanoseconds is the whole time of the trial, including its settling and overheads.
 	TotalNanoseconds int64 `json:"totalNanoseconds"`
+	// Hop is that of the driver's path; empty if the driver has no ring.
+	Hop Hop `json:"hop,omitempty"`
+	// DrainNanoseconds is the time from the end of SendingNanoseconds until the last frame left
+	// the driver's ring: the load was not carried in the trial's time. 0 without a ring.
+	DrainNanoseconds int64 `json:"drainNanoseconds,omitempty"`
 	// AwayNanoseconds is the time for which sending threads were kept off their cores, and
 	// LongestAwayNanoseconds the longest of these times, as far as the driver knows.
 	AwayNanoseconds        int64              `json:"awayNanoseconds,omitempty"`
@@ -360,6 +365,15 @@ func (o Outcome) OfferedFramesPerSecond() float64 {
 // slower direction, scaled like OfferedFramesPerSecond.
 func (o Outcome) ForwardingFramesPerSecond() float64 {
 	return o.rate(func(d DirectionOutcome) uint64 { return d.ReceivedFrames })
+}
+
+// Explainable returns how many of a direction's lost frames may be missing because a sending
+// thread was kept off its core. On a path with HopInline that costs frames only in the ring.
+func (o Outcome) Explainable(d DirectionOutcome) uint64 {
+	if o.Hop == HopInline {
+		return min(d.LostFrames(), d.OverflowFrames)
+	}
+	return d.LostFrames()
 }
 
 func (o Outcome) rate(count func(DirectionOutcome) uint64) float64 {

@@ -48,6 +48,7 @@ func TestHop(t *testing.T) {
 	}{
 		{"pods on bridges", func() plan.Input { return plantest.Input(4) }, measure.HopInline, `bridge of node "node-a" to a pod with function "router-1" or "router-4"`},
 		{"one pod", func() plan.Input { return plantest.Input(1) }, measure.HopInline, `to a pod with function "router-1", whose kernel`},
+		{"gateways", plantest.Gateways, measure.HopTap, `encrypts in programs of node "node-a"`},
 		{"machines", plantest.VMs, measure.HopTap, "is a virtual machine with a tap"},
 		{"machine first, both directions", vmAt(0, v1alpha1.DirectionsBoth), measure.HopTap, `"router-1" is a virtual machine`},
 		{"machine last, both directions", vmAt(2, v1alpha1.DirectionsBoth), measure.HopTap, `"router-3" is a virtual machine`},

@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -200,6 +201,51 @@ func TestDecided(t *testing.T) {
 				t.Error("a delay is decided by goals of the search")
 			}
 		})
+	}
+}
+
+// An interruption costs frames only in the ring where the device works on the core that sends.
+func TestInterruptionExplainsTheRing(t *testing.T) {
+	for _, test := range []struct {
+		hop      measure.Hop
+		overflow uint64
+		want     bool
+	}{{measure.HopInline, 0, false}, {measure.HopInline, 300, true}, {measure.HopSeparate, 0, true}} {
+		r := measure.Record{Stage: measure.StageLatency, Outcome: measure.Outcome{
+			Hop: test.hop, SendingNanoseconds: time.Second.Nanoseconds(), LongestAwayNanoseconds: (10 * time.Millisecond).Nanoseconds(),
+			Directions: []measure.DirectionOutcome{{IntendedFrames: 100_000, SentFrames: 100_000, ReceivedFrames: 99_500, OverflowFrames: test.overflow}},
+		}}
+		if got := interrupted(r); got != test.want {
+			t.Errorf("%s with %d frames that found the ring full: interrupted is %t", test.hop, test.overflow, got)
+		}
+	}
+}
+
+// A load that only fills the ring is not carried: without loss, a slow device would else forward as
+// many frames more as the ring holds.
+func TestFillingTheRingIsNotThroughput(t *testing.T) {
+	const deviceRate, ringFrames = 2_000.0, 1_024.0
+	for _, test := range []struct {
+		load float64
+		away time.Duration
+		want float64
+	}{{1_990, 0, 0}, {2_008, 0, 0}, {2_100, 0, 0.0476}, {3_000, 0, 0.3333}, {3_000, 300 * time.Millisecond, 0}} {
+		frames := uint64(test.load)
+		waiting := max(0, test.load-deviceRate)
+		o := measure.Outcome{
+			Hop: measure.HopInline, SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(),
+			DrainNanoseconds: int64(min(ringFrames, waiting) / deviceRate * 1e9), TotalNanoseconds: time.Second.Nanoseconds(),
+			Directions: []measure.DirectionOutcome{{IntendedFrames: frames, SentFrames: frames, ReceivedFrames: frames}},
+		}
+		w := &replay{instr: onOneCore()}
+		trial, err := w.searchTrial(measure.Record{Stage: measure.StageThroughput, Outcome: o,
+			Trial: measure.Trial{IntendedFramesPerSecond: frames, DurationNanoseconds: time.Second.Nanoseconds()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(trial.LossRatio-test.want) > 0.001 || (trial.LostFrames > 0) != (test.want > 0) {
+			t.Errorf("%.0f frames/s, away %v: a loss of %.4f and %d frames, want %.4f", test.load, test.away, trial.LossRatio, trial.LostFrames, test.want)
+		}
 	}
 }
 

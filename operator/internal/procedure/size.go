@@ -7,14 +7,14 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// What a record takes in the results with its key, with two directions and
-// figures of the usual length; the largest are a fifth more.
+// What a record takes in the results with its key, with two directions, a doubt and
+// figures of the usual length; the largest are a third more.
 const (
-	recordBytes = 2100
+	recordBytes = 2300
 	// countsBytes is that without delays.
-	countsBytes = 760
+	countsBytes = 940
 	// recoveryBytes is that with the codes of three doubts, which short trials often have.
-	recoveryBytes = countsBytes + 80
+	recoveryBytes = countsBytes - 40
 )
 
 // ExpectedBytes returns what the records of a measurement take, where the device is quiet and no

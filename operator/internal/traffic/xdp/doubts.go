@@ -154,7 +154,7 @@ func (d *Driver) blames(trial measure.Trial, outcome measure.Outcome, away away)
 		}
 		rate := d.streams[frames.Index(o.Direction)].FramesPerSecond(trial)
 		due := uint64(away.all.Seconds() * float64(rate))
-		if lost := o.LostFrames(); lost > 0 && due > held && due >= lost/2 {
+		if lost := o.LostFrames(); lost > 0 && due > held && min(due, outcome.Explainable(o)) >= (lost+1)/2 {
 			return true
 		}
 	}

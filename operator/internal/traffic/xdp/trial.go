@@ -67,6 +67,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	outcome.TotalNanoseconds = int64(time.Since(began))
 	d.held = heldUp(senders)
 	away := awayFrom(senders, after.steal-before.steal)
+	outcome.Hop, outcome.DrainNanoseconds = d.config.Path.Hop, int64(d.drained(trial))
 	outcome.AwayNanoseconds, outcome.LongestAwayNanoseconds = int64(away.all), int64(away.longest)
 	outcome.Doubts = d.doubts(trial, outcome, away, after.since(before))
 	return outcome, nil
