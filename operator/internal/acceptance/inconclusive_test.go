@@ -169,6 +169,48 @@ func TestPercentilesNeedSamples(t *testing.T) {
 	check(t, frame, decided{name: "nothing arrived", metric: p999, load: "idle", atMost: 1000, want: failed})
 }
 
+// TestDeadDirections checks that a direction that received nothing fails a delay, whatever else the
+// generator did, unless a doubt explains why there is no figure.
+func TestDeadDirections(t *testing.T) {
+	p99 := v1alpha1.MetricLatencyP99
+	floor := &v1alpha1.LoadShare{Goal: "NDR", Percent: 50, UpperBoundCause: v1alpha1.CauseGeneratorCeiling}
+	for name, test := range map[string]struct {
+		share *v1alpha1.LoadShare
+		doubt v1alpha1.DoubtCode
+		want  v1alpha1.VerdictResult
+		code  v1alpha1.DoubtCode
+	}{
+		"no doubt":             {want: failed},
+		"a share of a floor":   {share: floor, want: failed},
+		"the load not reached": {doubt: v1alpha1.DoubtLoadNotReached, want: failed},
+		"unsteady pacing":      {doubt: v1alpha1.DoubtUnsteadyPacing, want: failed},
+		"an interruption":      {doubt: v1alpha1.DoubtInterruptedTrials, want: failed},
+		"counts do not add up": {doubt: v1alpha1.DoubtFramesUnaccounted, want: inconclusive, code: v1alpha1.DoubtFramesUnaccounted},
+	} {
+		var doubts []v1alpha1.DoubtCode
+		if test.doubt != "" {
+			doubts = append(doubts, test.doubt)
+		}
+		check(t, v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{
+			Load: "pdr50", IntendedFramesPerSecond: 1000, Share: test.share, Doubts: doubts, Directions: []v1alpha1.DirectionResult{
+				{Direction: "Forward", SentFrames: 1000, ReceivedFrames: 1000, Latency: v1alpha1.Delays{Samples: 1000, P99Nanoseconds: 5}},
+				{Direction: "Reverse", SentFrames: 1000, LossPartsPerMillion: 1_000_000},
+			}}}}, decided{name: name, metric: p99, load: "pdr50", atMost: 100, want: test.want, code: test.code})
+		soak := func(loss int64) v1alpha1.FrameResult {
+			return v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Soak: &v1alpha1.SoakResult{
+				IntendedFramesPerSecond: 1000, Share: test.share, Doubts: doubts,
+				Worst: v1alpha1.WorstCase{LossPartsPerMillion: loss, LatencyP99Nanoseconds: 5, LatencyMaxNanoseconds: 5},
+			}}
+		}
+		check(t, soak(1_000_000), decided{name: name + ", soak", metric: p99, load: "soak", atMost: 100, want: test.want, code: test.code})
+		if name == "no doubt" {
+			check(t, soak(999_999),
+				decided{name: "some frames", metric: p99, load: "soak", atMost: 100, want: passed},
+				decided{name: "some frames, the loss", metric: v1alpha1.MetricLoss, load: "soak", atMost: 100, want: failed})
+		}
+	}
+}
+
 // TestWhatIsNotCounted checks that figures which TRex does not count are no failure of the device.
 func TestWhatIsNotCounted(t *testing.T) {
 	direction := v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 5000, Latency: v1alpha1.Delays{Samples: 5000}}

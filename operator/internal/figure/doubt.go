@@ -131,6 +131,18 @@ func (f Figure) Codes() []v1alpha1.DoubtCode {
 	return out
 }
 
+// WhyAbsent returns the doubt that explains why there is no value; nil where the device is the
+// reason. A generator that was slow or held up still sends frames, and a device returns some.
+func (f Figure) WhyAbsent() *Doubt {
+	for i, d := range f.Doubts {
+		switch d.Code {
+		case v1alpha1.DoubtNotCounted, v1alpha1.DoubtFewSamples, v1alpha1.DoubtNotMeasured, v1alpha1.DoubtFramesUnaccounted:
+			return &f.Doubts[i]
+		}
+	}
+	return nil
+}
+
 // DoubtText returns the words of a code, for a sentence.
 func DoubtText(code v1alpha1.DoubtCode) string {
 	d, _ := newDoubt(code, v1alpha1.MetricThroughputFramesPerSecond)

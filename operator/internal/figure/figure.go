@@ -66,8 +66,8 @@ type Figure struct {
 	// Cause is why the value is not better, such as UpperBoundCause. The set is
 	// open.
 	Cause string
-	// Doubts are why the device's value may be another one. Where there is no value, they are
-	// why; without them, the device is.
+	// Doubts are why the device's value may be another one. WhyAbsent returns which of them
+	// explains that there is no value.
 	Doubts []Doubt
 }
 

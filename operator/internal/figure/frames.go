@@ -213,9 +213,22 @@ func (p place) tagged(t *v1alpha1.TaggedFramesResult) {
 	p.add("TaggedFrameStandardDeviationNanoseconds", t.StandardDeviationNanoseconds)
 }
 
+// unlessStarved returns the place for delays. There are none where a direction lost everything:
+// those of the other direction or of other intervals must not hide it. The loss is rounded up.
+func (p place) unlessStarved(lossPartsPerMillion int64) place {
+	if lossPartsPerMillion >= everyFrame {
+		return p.bounded(Exact, "less than one of a million frames arrived in a direction").from(0)
+	}
+	return p
+}
+
+// everyFrame is the loss of all frames in parts per million.
+const everyFrame = 1_000_000
+
 // worst adds the worst of all repeats or intervals, separately for each figure.
 func (p place) worst(c v1alpha1.WorstCase) {
 	p.add(v1alpha1.MetricLoss, c.LossPartsPerMillion)
+	p = p.unlessStarved(c.LossPartsPerMillion)
 	p.add(v1alpha1.MetricLatencyMean, c.LatencyMeanNanoseconds)
 	p.add(v1alpha1.MetricLatencyP99, c.LatencyP99Nanoseconds)
 	p.add(v1alpha1.MetricLatencyMax, c.LatencyMaxNanoseconds)
@@ -238,6 +251,7 @@ func (w *walk) soak(key Key, r *v1alpha1.SoakResult) {
 		p := w.at(key)
 		p.add("IntervalStartMilliseconds", i.StartSeconds*1000)
 		p.add(v1alpha1.MetricLoss, i.LossPartsPerMillion)
+		p = p.unlessStarved(i.LossPartsPerMillion)
 		p.add(v1alpha1.MetricLatencyP50, i.P50Nanoseconds)
 		p.add(v1alpha1.MetricLatencyP99, i.P99Nanoseconds)
 		p.add(v1alpha1.MetricLatencyMax, i.MaxNanoseconds)
