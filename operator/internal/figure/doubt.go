@@ -48,8 +48,8 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtNotCounted:        {"the generator does not count it on this path", "name another metric, or use a generator that counts it"},
 }
 
-// newDoubt returns the doubt of a code about a metric, and false where it does not concern it.
-func newDoubt(code v1alpha1.DoubtCode, metric v1alpha1.Metric) (Doubt, bool) {
+// NewDoubt returns the doubt of a code about a metric, and false where it does not concern it.
+func NewDoubt(code v1alpha1.DoubtCode, metric v1alpha1.Metric) (Doubt, bool) {
 	d := Doubt{Code: code, Side: sideOf(code, Describe(metric))}
 	w, known := doubtWords[code]
 	if !known {
@@ -145,7 +145,7 @@ func (f Figure) WhyAbsent() *Doubt {
 
 // DoubtText returns the words of a code, for a sentence.
 func DoubtText(code v1alpha1.DoubtCode) string {
-	d, _ := newDoubt(code, v1alpha1.MetricThroughputFramesPerSecond)
+	d, _ := NewDoubt(code, v1alpha1.MetricThroughputFramesPerSecond)
 	return d.Text
 }
 

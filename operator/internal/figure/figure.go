@@ -159,7 +159,7 @@ func (p place) add(metric v1alpha1.Metric, value int64) {
 		}
 	}
 	for _, code := range p.doubts {
-		doubt, concerns := newDoubt(code, metric)
+		doubt, concerns := NewDoubt(code, metric)
 		if code == v1alpha1.DoubtIrregularResult && metric == v1alpha1.MetricThroughputFramesPerSecond {
 			doubt.AtMost = p.atMost
 		}
