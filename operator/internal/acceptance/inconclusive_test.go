@@ -211,6 +211,30 @@ func TestDeadDirections(t *testing.T) {
 	}
 }
 
+// TestStalls checks that a generator that was held up fails no delay that its late frames alone
+// decide, and that the other figures are judged.
+func TestStalls(t *testing.T) {
+	stall, p99, p999, longest := v1alpha1.DoubtInterruptedTrials, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999, v1alpha1.MetricLatencyMax
+	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64,
+		Latency: []v1alpha1.LatencyResult{{Load: "idle", LongestAwayPartsPerMillion: 1000, Directions: []v1alpha1.DirectionResult{{
+			Direction: "Forward", SentFrames: 100_000, ReceivedFrames: 100_000, LossPartsPerMillion: 10,
+			Latency: v1alpha1.Delays{Samples: 100_000, MinNanoseconds: 4, P99Nanoseconds: 900, P999Nanoseconds: new(int64(16_000_000)), MaxNanoseconds: 20_000_000},
+		}}}},
+		Soak: &v1alpha1.SoakResult{LongestAwayPartsPerMillion: 1, Worst: v1alpha1.WorstCase{LatencyP99Nanoseconds: 900, LatencyMaxNanoseconds: 20_000_000}},
+	}
+	check(t, frame,
+		decided{name: "p99.9", metric: p999, load: "idle", atMost: 200_000, want: inconclusive, code: stall},
+		decided{name: "p99.9, met", metric: p999, load: "idle", atMost: 16_000_000, want: passed},
+		decided{name: "max", metric: longest, load: "idle", atMost: 200_000, want: inconclusive, code: stall},
+		decided{name: "p99", metric: p99, load: "idle", atMost: 899, want: failed},
+		decided{name: "min", metric: v1alpha1.MetricLatencyMin, load: "idle", atMost: 3, want: failed},
+		decided{name: "loss", metric: v1alpha1.MetricLoss, load: "idle", atMost: 9, want: failed},
+		decided{name: "p99 of a soak", metric: p99, load: "soak", atMost: 899, want: failed},
+		decided{name: "max of a soak", metric: longest, load: "soak", atMost: 899, want: inconclusive, code: stall})
+	frame.Latency[0].LongestAwayPartsPerMillion = 999
+	check(t, frame, decided{name: "too short for p99.9", metric: p999, load: "idle", atMost: 200_000, want: failed})
+}
+
 // TestWhatIsNotCounted checks that figures which TRex does not count are no failure of the device.
 func TestWhatIsNotCounted(t *testing.T) {
 	direction := v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 5000, Latency: v1alpha1.Delays{Samples: 5000}}

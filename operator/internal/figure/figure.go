@@ -4,7 +4,11 @@
 // its name.
 package figure
 
-import "vnfbench.io/operator/api/v1alpha1"
+import (
+	"slices"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
 
 // Key identifies a figure in a run. No two figures of a run share a key.
 type Key struct {
@@ -131,6 +135,8 @@ type place struct {
 	values     []int64
 	load       int64
 	doubts     []v1alpha1.DoubtCode
+	// awayPartsPerMillion is the share of a trial for which other work held a core that sends.
+	awayPartsPerMillion int64
 	// atMost limits how far above the value of an irregular search the device's may be.
 	atMost *int64
 }
@@ -166,6 +172,9 @@ func (p place) add(metric v1alpha1.Metric, value int64) {
 		if concerns {
 			f.Doubts = append(f.Doubts, doubt)
 		}
+	}
+	if doubt := stalled(metric, p.awayPartsPerMillion); doubt != nil && !slices.Contains(p.doubts, doubt.Code) {
+		f.Doubts = append(f.Doubts, *doubt)
 	}
 	p.walk.figures = append(p.walk.figures, f)
 }
