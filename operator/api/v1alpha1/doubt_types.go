@@ -23,7 +23,8 @@ const (
 	DoubtLoadOfFloor DoubtCode = "LoadOfFloor"
 	// DoubtUnsteadyPacing: the generator did not send at a steady rate.
 	DoubtUnsteadyPacing DoubtCode = WarningUnsteadyPacing
-	// DoubtInterruptedTrials: frames went missing while other work held the generator's core.
+	// DoubtInterruptedTrials: frames went missing, or left late, while other work held the
+	// generator's core.
 	DoubtInterruptedTrials DoubtCode = WarningInterruptedTrials
 	// DoubtFramesUnaccounted: the generator's own counts of frames do not add up.
 	DoubtFramesUnaccounted DoubtCode = WarningFramesUnaccounted
@@ -40,7 +41,7 @@ const (
 	// DoubtBaselineZero: the earlier run's figure is 0.
 	DoubtBaselineZero DoubtCode = "BaselineZero"
 	// DoubtBaselineUncertain: the earlier run's figure is a floor of the generator, irregular, or
-	// of a load that was not reached.
+	// of a load that was not reached; or a doubt about it may change the verdict.
 	DoubtBaselineUncertain DoubtCode = "BaselineUncertain"
 	// DoubtLoadsDiffer: the two runs measured at loads that differ too much.
 	DoubtLoadsDiffer DoubtCode = "LoadsDiffer"

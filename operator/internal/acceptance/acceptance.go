@@ -108,13 +108,13 @@ func judge(criterion v1alpha1.Criterion, verdict v1alpha1.Verdict, f figure.Figu
 	if f.Direction != "" {
 		of += ", " + f.Direction + ","
 	}
-	if !f.Known() && len(f.Doubts) == 0 {
+	if !f.Known() {
+		if why := f.WhyAbsent(); why != nil {
+			return Undecided(verdict, why.Code, fmt.Sprintf("%s has no figure: %s", of, why.Text), why.Remedy)
+		}
 		verdict.Result = v1alpha1.VerdictFailed
 		verdict.Message = fmt.Sprintf("%s has no figure: %s", of, cmp.Or(f.Cause, "nothing arrived"))
 		return verdict
-	}
-	if !f.Known() {
-		return Undecided(verdict, f.Doubts[0].Code, fmt.Sprintf("%s has no figure: %s", of, f.Doubts[0].Text), f.Doubts[0].Remedy)
 	}
 	value := f.Value
 	if criterion.Statistic == v1alpha1.StatisticConfidenceLimit {

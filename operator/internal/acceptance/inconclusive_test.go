@@ -169,6 +169,72 @@ func TestPercentilesNeedSamples(t *testing.T) {
 	check(t, frame, decided{name: "nothing arrived", metric: p999, load: "idle", atMost: 1000, want: failed})
 }
 
+// TestDeadDirections checks that a direction that received nothing fails a delay, whatever else the
+// generator did, unless a doubt explains why there is no figure.
+func TestDeadDirections(t *testing.T) {
+	p99 := v1alpha1.MetricLatencyP99
+	floor := &v1alpha1.LoadShare{Goal: "NDR", Percent: 50, UpperBoundCause: v1alpha1.CauseGeneratorCeiling}
+	for name, test := range map[string]struct {
+		share *v1alpha1.LoadShare
+		doubt v1alpha1.DoubtCode
+		want  v1alpha1.VerdictResult
+		code  v1alpha1.DoubtCode
+	}{
+		"no doubt":             {want: failed},
+		"a share of a floor":   {share: floor, want: failed},
+		"the load not reached": {doubt: v1alpha1.DoubtLoadNotReached, want: failed},
+		"unsteady pacing":      {doubt: v1alpha1.DoubtUnsteadyPacing, want: failed},
+		"an interruption":      {doubt: v1alpha1.DoubtInterruptedTrials, want: failed},
+		"counts do not add up": {doubt: v1alpha1.DoubtFramesUnaccounted, want: inconclusive, code: v1alpha1.DoubtFramesUnaccounted},
+	} {
+		var doubts []v1alpha1.DoubtCode
+		if test.doubt != "" {
+			doubts = append(doubts, test.doubt)
+		}
+		check(t, v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{
+			Load: "pdr50", IntendedFramesPerSecond: 1000, Share: test.share, Doubts: doubts, Directions: []v1alpha1.DirectionResult{
+				{Direction: "Forward", SentFrames: 1000, ReceivedFrames: 1000, Latency: v1alpha1.Delays{Samples: 1000, P99Nanoseconds: 5}},
+				{Direction: "Reverse", SentFrames: 1000, LossPartsPerMillion: 1_000_000},
+			}}}}, decided{name: name, metric: p99, load: "pdr50", atMost: 100, want: test.want, code: test.code})
+		soak := func(loss int64) v1alpha1.FrameResult {
+			return v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Soak: &v1alpha1.SoakResult{
+				IntendedFramesPerSecond: 1000, Share: test.share, Doubts: doubts,
+				Worst: v1alpha1.WorstCase{LossPartsPerMillion: loss, LatencyP99Nanoseconds: 5, LatencyMaxNanoseconds: 5},
+			}}
+		}
+		check(t, soak(1_000_000), decided{name: name + ", soak", metric: p99, load: "soak", atMost: 100, want: test.want, code: test.code})
+		if name == "no doubt" {
+			check(t, soak(999_999),
+				decided{name: "some frames", metric: p99, load: "soak", atMost: 100, want: passed},
+				decided{name: "some frames, the loss", metric: v1alpha1.MetricLoss, load: "soak", atMost: 100, want: failed})
+		}
+	}
+}
+
+// TestStalls checks that a generator that was held up fails no delay that its late frames alone
+// decide, and that the other figures are judged.
+func TestStalls(t *testing.T) {
+	stall, p99, p999, longest := v1alpha1.DoubtInterruptedTrials, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999, v1alpha1.MetricLatencyMax
+	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64,
+		Latency: []v1alpha1.LatencyResult{{Load: "idle", LongestAwayPartsPerMillion: 1000, Directions: []v1alpha1.DirectionResult{{
+			Direction: "Forward", SentFrames: 100_000, ReceivedFrames: 100_000, LossPartsPerMillion: 10,
+			Latency: v1alpha1.Delays{Samples: 100_000, MinNanoseconds: 4, P99Nanoseconds: 900, P999Nanoseconds: new(int64(16_000_000)), MaxNanoseconds: 20_000_000},
+		}}}},
+		Soak: &v1alpha1.SoakResult{LongestAwayPartsPerMillion: 1, Worst: v1alpha1.WorstCase{LatencyP99Nanoseconds: 900, LatencyMaxNanoseconds: 20_000_000}},
+	}
+	check(t, frame,
+		decided{name: "p99.9", metric: p999, load: "idle", atMost: 200_000, want: inconclusive, code: stall},
+		decided{name: "p99.9, met", metric: p999, load: "idle", atMost: 16_000_000, want: passed},
+		decided{name: "max", metric: longest, load: "idle", atMost: 200_000, want: inconclusive, code: stall},
+		decided{name: "p99", metric: p99, load: "idle", atMost: 899, want: failed},
+		decided{name: "min", metric: v1alpha1.MetricLatencyMin, load: "idle", atMost: 3, want: failed},
+		decided{name: "loss", metric: v1alpha1.MetricLoss, load: "idle", atMost: 9, want: failed},
+		decided{name: "p99 of a soak", metric: p99, load: "soak", atMost: 899, want: failed},
+		decided{name: "max of a soak", metric: longest, load: "soak", atMost: 899, want: inconclusive, code: stall})
+	frame.Latency[0].LongestAwayPartsPerMillion = 999
+	check(t, frame, decided{name: "too short for p99.9", metric: p999, load: "idle", atMost: 200_000, want: failed})
+}
+
 // TestWhatIsNotCounted checks that figures which TRex does not count are no failure of the device.
 func TestWhatIsNotCounted(t *testing.T) {
 	direction := v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 5000, Latency: v1alpha1.Delays{Samples: 5000}}

@@ -49,7 +49,36 @@ func judge(criterion v1alpha1.Criterion, f v1alpha1.BaselineFigure, measured []f
 	case verdict.Result == v1alpha1.VerdictFailed && f.PValuePartsPerMillion != nil && *f.PValuePartsPerMillion >= significantPartsPerMillion:
 		return acceptance.Undecided(verdict, v1alpha1.DoubtChance, verdict.Message+"; chance explains the difference", "raise measurements.repeats in both runs")
 	}
+	if why := turning(verdict.Result, f); why != nil {
+		return acceptance.Undecided(verdict, v1alpha1.DoubtBaselineUncertain,
+			fmt.Sprintf("%s; in the baseline %s (%s), so its own may be %s", verdict.Message, why.Text, why.Code, map[bool]string{true: "better", false: "worse"}[verdict.Result == v1alpha1.VerdictPassed]),
+			"name another baseline")
+	}
 	return verdict
+}
+
+// turning returns the doubt about an earlier figure for which the verdict may be another: a pass if
+// the earlier figure may have been better, a failure if it may have been worse. Both runs have the
+// same highest load and compare their own loads, so these two doubts decide nothing. No value is
+// below 0.
+func turning(result v1alpha1.VerdictResult, f v1alpha1.BaselineFigure) *figure.Doubt {
+	higher := figure.Describe(f.Metric).Better == figure.Higher
+	side := figure.Below
+	switch {
+	case result != v1alpha1.VerdictPassed && result != v1alpha1.VerdictFailed:
+		return nil
+	case higher == (result == v1alpha1.VerdictPassed):
+		side = figure.Above
+	case f.Baseline == 0:
+		return nil
+	}
+	for _, code := range f.Doubts {
+		d, _ := figure.NewDoubt(code, f.Metric)
+		if code != v1alpha1.DoubtMaximumLoad && code != v1alpha1.DoubtLoadOfFloor && d.Side&side != 0 {
+			return &d
+		}
+	}
+	return nil
 }
 
 // Probability writes parts per million as a probability.

@@ -34,6 +34,14 @@ func unsent(frame *v1alpha1.FrameResult) {
 	frame.Latency[0].Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtLoadNotReached}
 }
 
+// doubted adds a doubt to both the rate and the load.
+func doubted(code v1alpha1.DoubtCode) change {
+	return func(frame *v1alpha1.FrameResult) {
+		frame.Throughput[0].Doubts = []v1alpha1.DoubtCode{code}
+		frame.Latency[0].Doubts = []v1alpha1.DoubtCode{code}
+	}
+}
+
 func starved(frame *v1alpha1.FrameResult) {
 	frame.Latency[0].Directions[0].Latency = v1alpha1.Delays{}
 }
@@ -70,6 +78,15 @@ func TestInconclusive(t *testing.T) {
 		"the highest load is met no more":    {rate, with(1000, 9, 0, atMaximum), with(900, 9, 0), failed, "", ""},
 		"the baseline is irregular":          {rate, with(1000, 9, 0, irregular), with(500, 9, 0), inconclusive, v1alpha1.DoubtBaselineUncertain, "IrregularResult"},
 		"the baseline's load":                {p99, with(1, 900, 0, unsent), with(1, 900, 0), inconclusive, v1alpha1.DoubtBaselineUncertain, "LoadNotReached"},
+		"a rate that may have been better":   {rate, with(500, 9, 0, doubted(v1alpha1.DoubtInterruptedTrials)), with(500, 9, 0), inconclusive, v1alpha1.DoubtBaselineUncertain, "(InterruptedTrials), so its own may be better"},
+		"worse than it all the same":         {rate, with(500, 9, 0, doubted(v1alpha1.DoubtInterruptedTrials)), with(400, 9, 0), failed, "", ""},
+		"a p99 that may have been better":    {p99, with(1, 9000, 0, doubted(v1alpha1.DoubtUnsteadyPacing)), with(1, 2000, 0), inconclusive, v1alpha1.DoubtBaselineUncertain, "(UnsteadyPacing), so its own may be better"},
+		"a p99 that is worse all the same":   {p99, with(1, 900, 0, doubted(v1alpha1.DoubtStretchedTrials)), with(1, 9000, 0), failed, "", ""},
+		"a loss that may have been less":     {loss, with(1, 9, 50_000, doubted(v1alpha1.DoubtInterruptedTrials)), with(1, 9, 40_000), inconclusive, v1alpha1.DoubtBaselineUncertain, ""},
+		"no loss cannot have been less":      {loss, with(1, 9, 0, doubted(v1alpha1.DoubtInterruptedTrials)), with(1, 9, 0), passed, "", ""},
+		"counts that do not add up":          {loss, with(1, 9, 50_000, doubted(v1alpha1.DoubtFramesUnaccounted)), with(1, 9, 40_000), inconclusive, v1alpha1.DoubtBaselineUncertain, "better"},
+		"counts that do not add up, missed":  {loss, with(1, 9, 50_000, doubted(v1alpha1.DoubtFramesUnaccounted)), with(1, 9, 90_000), inconclusive, v1alpha1.DoubtBaselineUncertain, "worse"},
+		"a load of a floor":                  {p99, with(1, 900, 0, doubted(v1alpha1.DoubtLoadOfFloor)), with(1, 900, 0), passed, "", ""},
 		"this run is a floor, and meets it":  {rate, with(1000, 9, 0), with(960, 9, 0, floor), passed, "", ""},
 		"this run is a floor, and misses it": {rate, with(1000, 9, 0), with(900, 9, 0, floor), inconclusive, v1alpha1.DoubtGeneratorCeiling, "at least 950 required"},
 		"this run's load":                    {p99, with(1, 900, 0), with(1, 900, 0, unsent), inconclusive, v1alpha1.DoubtLoadNotReached, ""},

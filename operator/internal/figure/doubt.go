@@ -40,7 +40,7 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtLoadNotReached:    {"the generator did not send the whole load", "lower the load, or give the generator more CPU"},
 	v1alpha1.DoubtLoadOfFloor:       {"the load is a share of a throughput that is a floor or irregular", "give the load in framesPerSecond"},
 	v1alpha1.DoubtUnsteadyPacing:    {"the generator did not send at a steady rate", "give the generator dedicated CPUs, and measure again"},
-	v1alpha1.DoubtInterruptedTrials: {"frames went missing while other work held the generator's core", "give the generator dedicated CPUs, and measure again"},
+	v1alpha1.DoubtInterruptedTrials: {"frames went missing or left late while other work held the generator's core", "give the generator dedicated CPUs, and measure again"},
 	v1alpha1.DoubtFramesUnaccounted: {"the generator's own counts of frames do not add up", "report it as a fault of the generator"},
 	v1alpha1.DoubtStretchedTrials:   {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
 	v1alpha1.DoubtRefragmented:      {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
@@ -48,8 +48,8 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtNotCounted:        {"the generator does not count it on this path", "name another metric, or use a generator that counts it"},
 }
 
-// newDoubt returns the doubt of a code about a metric, and false where it does not concern it.
-func newDoubt(code v1alpha1.DoubtCode, metric v1alpha1.Metric) (Doubt, bool) {
+// NewDoubt returns the doubt of a code about a metric, and false where it does not concern it.
+func NewDoubt(code v1alpha1.DoubtCode, metric v1alpha1.Metric) (Doubt, bool) {
 	d := Doubt{Code: code, Side: sideOf(code, Describe(metric))}
 	w, known := doubtWords[code]
 	if !known {
@@ -131,9 +131,21 @@ func (f Figure) Codes() []v1alpha1.DoubtCode {
 	return out
 }
 
+// WhyAbsent returns the doubt that explains why there is no value; nil where the device is the
+// reason. A generator that was slow or held up still sends frames, and a device returns some.
+func (f Figure) WhyAbsent() *Doubt {
+	for i, d := range f.Doubts {
+		switch d.Code {
+		case v1alpha1.DoubtNotCounted, v1alpha1.DoubtFewSamples, v1alpha1.DoubtNotMeasured, v1alpha1.DoubtFramesUnaccounted:
+			return &f.Doubts[i]
+		}
+	}
+	return nil
+}
+
 // DoubtText returns the words of a code, for a sentence.
 func DoubtText(code v1alpha1.DoubtCode) string {
-	d, _ := newDoubt(code, v1alpha1.MetricThroughputFramesPerSecond)
+	d, _ := NewDoubt(code, v1alpha1.MetricThroughputFramesPerSecond)
 	return d.Text
 }
 

@@ -53,7 +53,7 @@ func TestSides(t *testing.T) {
 		{v1alpha1.DoubtRefragmented, v1alpha1.MetricLoss, either},
 		{"OfALaterVersion", v1alpha1.MetricLoss, either},
 	} {
-		doubt, concerns := newDoubt(test.code, test.metric)
+		doubt, concerns := NewDoubt(test.code, test.metric)
 		if doubt.Side != test.want || concerns != (test.want != 0) || doubt.Text == "" || doubt.Remedy == "" {
 			t.Errorf("%s of %s: got %+v, want side %d", test.code, test.metric, doubt, test.want)
 		}

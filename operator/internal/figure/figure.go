@@ -4,7 +4,11 @@
 // its name.
 package figure
 
-import "vnfbench.io/operator/api/v1alpha1"
+import (
+	"slices"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
 
 // Key identifies a figure in a run. No two figures of a run share a key.
 type Key struct {
@@ -66,8 +70,8 @@ type Figure struct {
 	// Cause is why the value is not better, such as UpperBoundCause. The set is
 	// open.
 	Cause string
-	// Doubts are why the device's value may be another one. Where there is no value, they are
-	// why; without them, the device is.
+	// Doubts are why the device's value may be another one. WhyAbsent returns which of them
+	// explains that there is no value.
 	Doubts []Doubt
 }
 
@@ -131,6 +135,8 @@ type place struct {
 	values     []int64
 	load       int64
 	doubts     []v1alpha1.DoubtCode
+	// awayPartsPerMillion is the share of a trial for which other work held a core that sends.
+	awayPartsPerMillion int64
 	// atMost limits how far above the value of an irregular search the device's may be.
 	atMost *int64
 }
@@ -159,13 +165,16 @@ func (p place) add(metric v1alpha1.Metric, value int64) {
 		}
 	}
 	for _, code := range p.doubts {
-		doubt, concerns := newDoubt(code, metric)
+		doubt, concerns := NewDoubt(code, metric)
 		if code == v1alpha1.DoubtIrregularResult && metric == v1alpha1.MetricThroughputFramesPerSecond {
 			doubt.AtMost = p.atMost
 		}
 		if concerns {
 			f.Doubts = append(f.Doubts, doubt)
 		}
+	}
+	if doubt := stalled(metric, p.awayPartsPerMillion); doubt != nil && !slices.Contains(p.doubts, doubt.Code) {
+		f.Doubts = append(f.Doubts, *doubt)
 	}
 	p.walk.figures = append(p.walk.figures, f)
 }

@@ -16,7 +16,7 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 	for _, load := range frame.Latency {
 		key := size
 		key.Load = load.Load
-		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts)
+		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts).away(load.LongestAwayPartsPerMillion)
 		for _, d := range load.Directions {
 			p.direction(d)
 		}
@@ -29,7 +29,7 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 	for _, f := range frame.FixedLoad {
 		key := size
 		key.Load = f.Profile
-		p := w.atLoad(key, f.IntendedFramesPerSecond, nil, f.Doubts)
+		p := w.atLoad(key, f.IntendedFramesPerSecond, nil, f.Doubts).away(f.LongestAwayPartsPerMillion)
 		p.worst(f.Worst)
 		for _, repeat := range f.Repeats {
 			p.key.Repeat = repeat.Repeat
@@ -213,9 +213,22 @@ func (p place) tagged(t *v1alpha1.TaggedFramesResult) {
 	p.add("TaggedFrameStandardDeviationNanoseconds", t.StandardDeviationNanoseconds)
 }
 
+// unlessStarved returns the place for delays. There are none where a direction lost everything:
+// those of the other direction or of other intervals must not hide it. The loss is rounded up.
+func (p place) unlessStarved(lossPartsPerMillion int64) place {
+	if lossPartsPerMillion >= everyFrame {
+		return p.bounded(Exact, "less than one of a million frames arrived in a direction").from(0)
+	}
+	return p
+}
+
+// everyFrame is the loss of all frames in parts per million.
+const everyFrame = 1_000_000
+
 // worst adds the worst of all repeats or intervals, separately for each figure.
 func (p place) worst(c v1alpha1.WorstCase) {
 	p.add(v1alpha1.MetricLoss, c.LossPartsPerMillion)
+	p = p.unlessStarved(c.LossPartsPerMillion)
 	p.add(v1alpha1.MetricLatencyMean, c.LatencyMeanNanoseconds)
 	p.add(v1alpha1.MetricLatencyP99, c.LatencyP99Nanoseconds)
 	p.add(v1alpha1.MetricLatencyMax, c.LatencyMaxNanoseconds)
@@ -229,7 +242,7 @@ func (w *walk) soak(key Key, r *v1alpha1.SoakResult) {
 		return
 	}
 	key.Load = measure.SoakLoad
-	p := w.atLoad(key, r.IntendedFramesPerSecond, r.Share, r.Doubts)
+	p := w.atLoad(key, r.IntendedFramesPerSecond, r.Share, r.Doubts).away(r.LongestAwayPartsPerMillion)
 	p.add("SoakSendingSeconds", r.SendingSeconds)
 	p.add("SoakLossPartsPerMillion", r.LossPartsPerMillion)
 	p.worst(r.Worst)
@@ -238,6 +251,7 @@ func (w *walk) soak(key Key, r *v1alpha1.SoakResult) {
 		p := w.at(key)
 		p.add("IntervalStartMilliseconds", i.StartSeconds*1000)
 		p.add(v1alpha1.MetricLoss, i.LossPartsPerMillion)
+		p = p.unlessStarved(i.LossPartsPerMillion)
 		p.add(v1alpha1.MetricLatencyP50, i.P50Nanoseconds)
 		p.add(v1alpha1.MetricLatencyP99, i.P99Nanoseconds)
 		p.add(v1alpha1.MetricLatencyMax, i.MaxNanoseconds)

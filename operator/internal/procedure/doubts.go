@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/utils/ptr"
 
@@ -32,6 +33,19 @@ func loadDoubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 		out = append(out, v1alpha1.DoubtLoadNotReached)
 	}
 	return distinct(out)
+}
+
+// longestAwayOf returns the longest time for which a sending thread was kept off its core in one
+// piece, as a share of its trial in parts per million; 0 for none that is looked at. A frame that is
+// due in it leaves late, which is part of its delay, whether frames are lost or not.
+func longestAwayOf(records []measure.Record) int64 {
+	most := int64(0)
+	for _, r := range records {
+		if away := r.Outcome.LongestAwayNanoseconds; time.Duration(away) > longestAway && r.Outcome.SendingNanoseconds > 0 {
+			most = max(most, lossPartsPerMillion(uint64(away), uint64(r.Outcome.SendingNanoseconds)))
+		}
+	}
+	return most
 }
 
 // distinct sorts codes and returns each once, and nil for none.

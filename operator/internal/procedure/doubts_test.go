@@ -180,3 +180,38 @@ func TestPercentilesOverRepeats(t *testing.T) {
 		t.Errorf("where one has none: %+v", one)
 	}
 }
+
+// TestStallsWithoutLoss checks that the longest time above 1 ms that a sending thread was kept off
+// its core is known of each load, as a share of its trial, although no frame is missing.
+func TestStallsWithoutLoss(t *testing.T) {
+	instr := onOneCore()
+	instr.Repeats = 2
+	first := map[string]bool{}
+	b := newBench(hardCap())
+	b.spoil = func(r *measure.Record) {
+		if r.Stage != measure.StageLatency || first[r.Trial.Size] {
+			return
+		}
+		first[r.Trial.Size] = true
+		r.Outcome.LongestAwayNanoseconds = r.Outcome.SendingNanoseconds / 50
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loads := Results(instr, records).Frames[0].Latency
+	if len(loads) < 2 {
+		t.Fatalf("%d loads", len(loads))
+	}
+	for i, want := range append([]int64{20_000}, make([]int64, len(loads)-1)...) {
+		if got := loads[i].LongestAwayPartsPerMillion; got != want || slices.Contains(loads[i].Doubts, v1alpha1.DoubtInterruptedTrials) {
+			t.Errorf("load %s: %d ppm, want %d, doubts %v", loads[i].Load, got, want, loads[i].Doubts)
+		}
+	}
+	for away, want := range map[time.Duration]int64{time.Millisecond: 0, time.Millisecond + 1: 501, 20 * time.Millisecond: 10_000} {
+		record := measure.Record{Outcome: measure.Outcome{LongestAwayNanoseconds: away.Nanoseconds(), SendingNanoseconds: (2 * time.Second).Nanoseconds()}}
+		if got := longestAwayOf([]measure.Record{record, {}}); got != want {
+			t.Errorf("%v of 2 s: %d ppm, want %d", away, got, want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"vnfbench.io/operator/internal/acceptance"
 	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/excerpt"
+	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -261,17 +262,23 @@ func (w *writer) succeeded() {
 		w.set(v1alpha1.ConditionStalled, metav1.ConditionTrue, w.outcome.reason, w.outcome.message)
 		return
 	}
-	w.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, w.outcome.reason, sentence("%s%s%s%s", headline(w.figures.Summary), tcpHeadline(w.figures.TCP), connectionsHeadline(w.figures.Connections), w.outcome.message))
+	w.set(v1alpha1.ConditionSucceeded, metav1.ConditionTrue, w.outcome.reason, sentence("%s%s%s%s", headline(w.figures.Summary, w.figures.Frames), tcpHeadline(w.figures.TCP), connectionsHeadline(w.figures.Connections), w.outcome.message))
 }
 
-// headline returns the figures of the printer columns, with the words that belong to them.
-func headline(summary *v1alpha1.ResultSummary) string {
+// headline returns the figures of the printer columns, with the words that belong to them. A floor
+// is marked as one.
+func headline(summary *v1alpha1.ResultSummary, frames []v1alpha1.FrameResult) string {
 	if summary == nil {
 		return ""
 	}
 	var text strings.Builder
 	if summary.FramesPerSecond != nil {
-		fmt.Fprintf(&text, "%s of size %s is %d frames/s; ", summary.Goal, summary.Size, *summary.FramesPerSecond)
+		key := v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Size: summary.Size, Goal: summary.Goal}
+		atLeast := ""
+		if f := figure.Worst(figure.Results{Frames: frames}.Figures(), key); f != nil && f.Bound == figure.AtLeast {
+			atLeast = "at least "
+		}
+		fmt.Fprintf(&text, "%s of size %s is %s%d frames/s; ", summary.Goal, summary.Size, atLeast, *summary.FramesPerSecond)
 	}
 	if summary.P99Nanoseconds != nil {
 		fmt.Fprintf(&text, "p99 latency of size %s at load %s is %d ns; ", summary.Size, summary.Load, *summary.P99Nanoseconds)

@@ -245,15 +245,19 @@ func TestHeadline(t *testing.T) {
 	rate, delay := int64(126404), int64(4818)
 	tests := map[string]struct {
 		summary *v1alpha1.ResultSummary
+		cause   v1alpha1.UpperBoundCause
 		want    string
 	}{
-		"nothing":    {nil, ""},
-		"throughput": {&v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &rate}, "NDR of size 64 is 126404 frames/s; "},
-		"both": {&v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &rate, Load: "idle", P99Nanoseconds: &delay},
+		"nothing":    {nil, "", ""},
+		"throughput": {&v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &rate}, v1alpha1.CauseDeviceLoss, "NDR of size 64 is 126404 frames/s; "},
+		"a floor":    {&v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &rate}, v1alpha1.CauseGeneratorCeiling, "NDR of size 64 is at least 126404 frames/s; "},
+		"no limit":   {&v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &rate}, v1alpha1.CauseMaximumLoad, "NDR of size 64 is at least 126404 frames/s; "},
+		"both": {&v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &rate, Load: "idle", P99Nanoseconds: &delay}, v1alpha1.CauseDeviceLoss,
 			"NDR of size 64 is 126404 frames/s; p99 latency of size 64 at load idle is 4818 ns; "},
 	}
 	for name, test := range tests {
-		if got := headline(test.summary); got != test.want {
+		frames := []v1alpha1.FrameResult{{Size: "64", Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: rate, UpperBoundCause: test.cause}}}}
+		if got := headline(test.summary, frames); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

@@ -1,0 +1,45 @@
+package figure
+
+import (
+	"fmt"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// tails are the shares of the frames, in parts per million, whose delays decide a figure: those
+// beyond a percentile, and any frame for a mean and a maximum.
+var tails = map[v1alpha1.Metric]int64{
+	v1alpha1.MetricLatencyMean:              0,
+	v1alpha1.MetricLatencyP50:               500_000,
+	v1alpha1.MetricLatencyP90:               100_000,
+	v1alpha1.MetricLatencyP99:               10_000,
+	v1alpha1.MetricLatencyP999:              1_000,
+	v1alpha1.MetricLatencyP9999:             100,
+	v1alpha1.MetricLatencyMax:               0,
+	v1alpha1.MetricDelayVariationP99:        10_000,
+	v1alpha1.MetricPacketDelayVariationP99:  10_000,
+	v1alpha1.MetricPacketDelayVariationP999: 1_000,
+	v1alpha1.MetricJitter:                   0,
+	v1alpha1.MetricTaggedFrameMean:          0,
+}
+
+// stalled returns the doubt about a delay of which the generator's late frames alone may decide;
+// nil where they are too few. A frame's delay counts from when it was due.
+func stalled(metric v1alpha1.Metric, awayPartsPerMillion int64) *Doubt {
+	tail, isDelay := tails[metric]
+	if !isDelay || awayPartsPerMillion == 0 || awayPartsPerMillion < tail {
+		return nil
+	}
+	doubt, _ := NewDoubt(v1alpha1.DoubtInterruptedTrials, metric)
+	doubt.Text = fmt.Sprintf("other work held the generator's core for %s ppm of a trial in one piece", Thousands(awayPartsPerMillion))
+	return &doubt
+}
+
+// away returns the place for figures of trials in which other work held a core that sends.
+func (p place) away(partsPerMillion int64) place {
+	if partsPerMillion > 0 {
+		p.walk.at(p.key).add("LongestAwayPartsPerMillion", partsPerMillion)
+	}
+	p.awayPartsPerMillion = partsPerMillion
+	return p
+}
