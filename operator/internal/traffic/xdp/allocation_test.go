@@ -23,13 +23,13 @@ func TestNoAllocationWhileSending(t *testing.T) {
 		"packets in fragments": packetTrial(16_384, 4, 1500, 2000, window),
 	} {
 		t.Run(name, func(t *testing.T) {
-			least, frames := uint64(math.MaxUint64), uint64(0)
-			for attempt := 0; attempt < 8 && (least > 0 || frames < enough); attempt++ {
+			minimum, frames := uint64(math.MaxUint64), uint64(0)
+			for attempt := 0; attempt < 8 && (minimum > 0 || frames < enough); attempt++ {
 				allocated := allocationsWhileSending(t, d, trial)
-				least, frames = min(least, allocated), max(frames, d.state.Transmitters[0].Made)
+				minimum, frames = min(minimum, allocated), max(frames, d.state.Transmitters[0].Made)
 			}
-			if least != 0 || frames < enough {
-				t.Errorf("%d allocations while up to %d frames were sent", least, frames)
+			if minimum != 0 || frames < enough {
+				t.Errorf("%d allocations while up to %d frames were sent", minimum, frames)
 			}
 		})
 	}
@@ -76,7 +76,7 @@ func TestAllocationsOfATrialAreBounded(t *testing.T) {
 	p := buildPath(t, routedWithNAPI)
 	d := open(t, p, Config{Path: p.IPv4()})
 	for _, rate := range []uint64{1000, 50_000} {
-		least := uint64(math.MaxUint64)
+		minimum := uint64(math.MaxUint64)
 		for range 3 {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -84,11 +84,11 @@ func TestAllocationsOfATrialAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			runtime.ReadMemStats(&after)
-			least = min(least, after.Mallocs-before.Mallocs)
+			minimum = min(minimum, after.Mallocs-before.Mallocs)
 		}
-		t.Logf("%d frames/s: %d allocations", rate, least)
-		if least > bound {
-			t.Errorf("a trial at %d frames/s made %d allocations, more than %d", rate, least, bound)
+		t.Logf("%d frames/s: %d allocations", rate, minimum)
+		if minimum > bound {
+			t.Errorf("a trial at %d frames/s made %d allocations, more than %d", rate, minimum, bound)
 		}
 	}
 }

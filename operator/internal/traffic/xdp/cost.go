@@ -5,7 +5,7 @@ import (
 	"runtime"
 )
 
-// The driver's own work is measured in this many runs of this many frames; the least
+// The driver's own work is measured in this many runs of this many frames; the minimum
 // counts, because other work on the core can only add to it.
 const (
 	costRuns   = 3
@@ -43,7 +43,7 @@ func (d *Driver) findCost() error {
 }
 
 // cost returns the nanoseconds of each frame, by the kernel's own clock around the runs.
-func (s *sender) cost() (least int64, err error) {
+func (s *sender) cost() (minNanoseconds int64, err error) {
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	pins.Pin(&s.frame[0])
@@ -57,13 +57,13 @@ func (s *sender) cost() (least int64, err error) {
 		if err = request.run(); err != nil {
 			break
 		}
-		if took := int64(request.duration); least == 0 || took < least {
-			least = took
+		if took := int64(request.duration); minNanoseconds == 0 || took < minNanoseconds {
+			minNanoseconds = took
 		}
 	}
 	if failed := restore(); failed != nil {
-		return least, errors.Join(err, failed)
+		return minNanoseconds, errors.Join(err, failed)
 	}
 	runtime.UnlockOSThread()
-	return least, err
+	return minNanoseconds, err
 }

@@ -121,14 +121,14 @@ func TestKnownDelay(t *testing.T) {
 			continue // it is far too late
 		}
 		if got := time.Duration(held.Latency.MinNanoseconds); got < delay {
-			t.Errorf("the least latency is %v, less than the device's %v", got, delay)
+			t.Errorf("the minimum latency is %v, less than the device's %v", got, delay)
 		}
 		added = min(added, time.Duration(held.Latency.MinNanoseconds)-time.Duration(base.Latency.MinNanoseconds))
 	}
 	if off := (added - delay).Abs(); off > delay/10 {
 		t.Errorf("a delay of %v was measured as %v", delay, added)
 	}
-	t.Logf("the device's %v: least %v, median %v", delay, added,
+	t.Logf("the device's %v: minimum %v, median %v", delay, added,
 		time.Duration(held.Latency.P50Nanoseconds)-time.Duration(base.Latency.P50Nanoseconds))
 }
 
@@ -171,12 +171,12 @@ func TestDelayVariationAndJitter(t *testing.T) {
 }
 
 func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
-	const most = 50
+	const maxKept = 50
 	var keep [][]byte
 	var kept atomic.Int64
 	var release atomic.Bool
 	d, f := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
-		if len(keep) < most {
+		if len(keep) < maxKept {
 			keep = append(keep, bytes.Clone(frame))
 			kept.Store(int64(len(keep)))
 		}
@@ -190,7 +190,7 @@ func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
 	})
 	trial := throughProgram(trialOf(64, 2000, 100*time.Millisecond))
 	// A busy machine may send few frames in one trial.
-	for attempt := 0; attempt < 30 && kept.Load() < most; attempt++ {
+	for attempt := 0; attempt < 30 && kept.Load() < maxKept; attempt++ {
 		run(t, d, trial)
 	}
 	release.Store(true)
@@ -205,8 +205,8 @@ func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
 	if got := o.Directions[0].LateArrivals; got != late || late == 0 {
 		t.Errorf("%d late arrivals, want %d and more than none", got, late)
 	}
-	if got := d.state.Receivers[0].Stray; got != most-late {
-		t.Errorf("%d stray frames, want %d", got, most-late)
+	if got := d.state.Receivers[0].Stray; got != maxKept-late {
+		t.Errorf("%d stray frames, want %d", got, maxKept-late)
 	}
 	if got := d.state.Receivers[0].Foreign; got != 1 {
 		t.Errorf("%d foreign frames, want 1", got)

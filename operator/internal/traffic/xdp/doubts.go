@@ -35,7 +35,7 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, away away,
 	d.doubtCores(&all, trial, outcome, away, seen)
 	expected := lead + leadSpread + trial.Duration() + trial.Settle() + d.extended + d.drained(trial)
 	if total := time.Duration(outcome.TotalNanoseconds); total > expected+expected/20+startStop {
-		all.Add(measure.DoubtStretched, false, "the trial took %v in place of %v", total, expected)
+		all.Add(measure.DoubtStretched, false, "the trial took %v instead of %v", total, expected)
 	}
 	return all
 }
@@ -101,13 +101,13 @@ func (d *Driver) doubtFragments(all *frames.Doubts, o measure.DirectionOutcome) 
 	i := frames.Index(o.Direction)
 	if n := d.state.Receivers[i].Refragmented; n > 0 {
 		all.Add(measure.DoubtRefragmented, false,
-			"%s: %d of %d fragments arrived with other bounds than they were sent with, so packets are told whole by their bytes alone, and a fragment that came twice may stand for one that is missing",
+			"%s: %d of %d fragments arrived with other bounds than they were sent with, so whole packets are recognized by their bytes alone, and a fragment that came twice may replace one that is missing",
 			o.Direction, n, o.ReceivedFragments)
 	}
 	if n := d.state.Receivers[i].UnknownFragments; n > 0 {
 		// Without loss they cannot have been this trial's.
 		all.Add(measure.DoubtFragmentsUnknown, o.LostFrames() > 0,
-			"%s: %d fragments arrived that were too short to tell, or more than %d packets late; %d of %d packets are missing",
+			"%s: %d fragments arrived that were too short to recognize, or more than %d packets late; %d of %d packets are missing",
 			o.Direction, n, len(d.state.Packets[i]), o.LostFrames(), o.SentFrames)
 	}
 }
@@ -164,15 +164,15 @@ func (d *Driver) blames(trial measure.Trial, outcome measure.Outcome, away away)
 // ownWork returns the share of a core that the driver's own work takes at a trial's load,
 // of the busiest one.
 func (d *Driver) ownWork(trial measure.Trial) float64 {
-	var sum, most uint64
+	var sum, busiest uint64
 	for _, s := range d.streams {
 		if s != nil {
 			rate := s.FramesPerSecond(trial) * framesEach(trial)
-			sum, most = sum+rate, max(most, rate)
+			sum, busiest = sum+rate, max(busiest, rate)
 		}
 	}
 	if len(d.cpus) == 1 {
-		most = sum
+		busiest = sum
 	}
-	return float64(most) * float64(d.description.FrameCostNanoseconds) / 1e9
+	return float64(busiest) * float64(d.description.FrameCostNanoseconds) / 1e9
 }

@@ -132,7 +132,7 @@ func checkFlowsSeen(t *testing.T, p *testpath.Path, path measure.Path) {
 	o := run(t, d, trialOf(bytes, 20_000, 100*time.Millisecond))
 	checkWhole(t, o)
 	// The capture is a program, and may lag.
-	for end := time.Now().Add(patience); captured.Load() < o.Directions[0].SentFrames && time.Now().Before(end); {
+	for end := time.Now().Add(busyTimeout); captured.Load() < o.Directions[0].SentFrames && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	mutex.Lock()

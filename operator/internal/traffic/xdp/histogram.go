@@ -71,8 +71,8 @@ func above(histogram *[buckets]uint64, limit uint64) (n uint64) {
 	return n
 }
 
-// values returns what the buckets stand for, within the exact minimum and maximum, with
-// the number of samples in each.
+// values returns the value that represents each bucket, within the exact minimum and
+// maximum, and the number of samples in the bucket.
 func values(histogram *[buckets]uint64, s trafficSpread) iter.Seq2[uint64, uint64] {
 	return func(yield func(uint64, uint64) bool) {
 		for bucket, n := range histogram {

@@ -47,11 +47,11 @@ func buildPath(t *testing.T, build builder) *testpath.Path {
 	return p
 }
 
-// patience is the timeout of probes on a very busy machine.
-const patience = time.Minute
+// busyTimeout is how long tests wait for probes and captures on a very busy machine.
+const busyTimeout = time.Minute
 
 func tryOpen(p *testpath.Path, config Config) (d *Driver, err error) {
-	config.ProbeTimeout = cmp.Or(config.ProbeTimeout, patience)
+	config.ProbeTimeout = cmp.Or(config.ProbeTimeout, busyTimeout)
 	err = testpath.Do(p.Generator, func() (err error) {
 		d, err = Open(context.Background(), config)
 		return err
@@ -277,7 +277,7 @@ func TestOpenFailures(t *testing.T) {
 				t.Error("a driver came with the error")
 			}
 			if links := linkNames(t, p.Generator); len(links) != 3 {
-				t.Errorf("links left behind: %v", links)
+				t.Errorf("links that remain: %v", links)
 			}
 			t.Log(err)
 		})

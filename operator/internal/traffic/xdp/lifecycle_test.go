@@ -247,7 +247,7 @@ func TestInPod(t *testing.T) {
 		t.Errorf("with a VLAN tag: %v, want reason %q", err, v1alpha1.ReasonNoPathThroughChain)
 	}
 	for _, config := range []Config{{Path: path}, {Path: path, withoutTCX: true}, {Path: path, ReceiveMode: Generic, Scheduling: RealTime}} {
-		config.ProbeTimeout = patience
+		config.ProbeTimeout = busyTimeout
 		d, err := Open(t.Context(), config)
 		if err != nil {
 			t.Fatal(err)

@@ -104,7 +104,7 @@ func (d *Driver) handedOver(i int, trial measure.Trial) uint64 {
 	return t.Made
 }
 
-// account is what became of one direction's frames, or packets.
+// account counts what happened to one direction's frames, or packets.
 type account struct {
 	sent uint64
 	// inner were made and did not come out of the inner veth pair; refused came to the
@@ -115,12 +115,12 @@ type account struct {
 }
 
 // account adds up what the programs and the sending port counted. The port's counter may
-// include other frames: what arrived was not refused. Of a packet that lacks several
-// fragments, each is taken for one of another packet, so rather too few packets count as
-// sent than that the device is blamed.
+// include other frames: what arrived was not refused. If a packet lacks several fragments,
+// each counts as one of another packet: the driver counts too few packets as sent rather
+// than blame the device.
 //
 // Where the device's own kernel works on the sending core and a load is set, what found
-// no room there was offered to the device all the same.
+// no room there was still offered to the device.
 func (d *Driver) account(i int, trial measure.Trial, seen watched) (a account) {
 	t, r := &d.state.Transmitters[i], &d.state.Receivers[i]
 	handed, pieces := d.handedOver(i, trial), t.Made

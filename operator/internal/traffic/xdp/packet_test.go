@@ -402,8 +402,8 @@ func rulePackets(t *testing.T, p *testpath.Path) (packets uint64) {
 		if err != nil {
 			return err
 		}
-		_, behind, _ := strings.Cut(string(out), "counter packets ")
-		_, err = fmt.Sscan(behind, &packets)
+		_, count, _ := strings.Cut(string(out), "counter packets ")
+		_, err = fmt.Sscan(count, &packets)
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -413,7 +413,7 @@ func rulePackets(t *testing.T, p *testpath.Path) (packets uint64) {
 
 // Fragments with no room for a signature belong to no packet: the loss that follows is
 // not the device's, and the trial does not count.
-func TestFragmentsTooShortToTell(t *testing.T) {
+func TestFragmentsTooShortToRecognize(t *testing.T) {
 	o, _ := packetDevice(t, 4, func(f piece, frame []byte, send func([]byte)) {
 		for from := 0; from < len(f.data); from += 8 {
 			send(cut(frame, f, from, min(from+8, len(f.data))))
@@ -451,7 +451,7 @@ func TestPacketsRefused(t *testing.T) {
 }
 
 // A trial of packets leaves no state: whole frames follow, and a tagged packet.
-func TestPacketsAndFramesByTurns(t *testing.T) {
+func TestPacketsAndFramesInTurn(t *testing.T) {
 	p := buildPath(t, testpath.Bridged)
 	d := open(t, p, Config{Path: p.IPv6(), ReceiveMode: Generic})
 	for range 2 {
@@ -474,7 +474,7 @@ func TestPacketsAndFramesByTurns(t *testing.T) {
 }
 
 // At the maximum rate, packets are also whole, from one thread and from two.
-func TestPacketsFlatOut(t *testing.T) {
+func TestPacketsAtTheMaximumRate(t *testing.T) {
 	for _, threads := range []int{1, 2} {
 		p := buildPath(t, testpath.Direct)
 		d := open(t, p, Config{Path: p.IPv4(), Threads: threads})

@@ -150,7 +150,7 @@ func (d *Driver) noPath(before [2]counters) error {
 		tried = d.config.TransmitPath
 	}
 	return measure.Failf(v1alpha1.ReasonNoPathThroughChain,
-		"check that every device of the chain forwards between the two ports and has a static neighbour for each of the path's addresses",
+		"check that every device of the chain forwards between the two ports and has a static neighbor for each of the path's addresses",
 		"no probe frame came through in each of %v within %v (%s tried)%s", d.directions(), d.config.ProbeTimeout, tried, text)
 }
 

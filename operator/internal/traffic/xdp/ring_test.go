@@ -131,8 +131,9 @@ func TestOverflowOnASeparatePath(t *testing.T) {
 	}
 }
 
-// TestTap offers a program behind a tap, which stands for a virtual machine, more than it
-// takes: what is missing is what the tap dropped, and the ring's overflow is not sent.
+// TestTap offers a program on the other side of a tap, which represents a virtual machine,
+// more than it takes: what is missing is what the tap dropped, and the ring's overflow is not
+// sent.
 func TestTap(t *testing.T) {
 	p := buildPath(t, func() (*testpath.Path, error) { return testpath.Tapped(50 * time.Microsecond) })
 	path := p.IPv4(measure.Forward)
@@ -194,9 +195,10 @@ func TestArrivals(t *testing.T) {
 			t.Fatal(err)
 		}
 		latest := monotonicNow()
-		least, most := dueUntil(*s, earliest), dueUntil(*s, latest)
-		if s.Arrived < least || s.Arrived > most {
-			t.Fatalf("%d frames/s, a stall of %v: %d frames of %d have arrived after %d, want %d to %d", rate, time.Duration(stall), s.Arrived, s.IntendedFrames, before, least, most)
+		minFrames, maxFrames := dueUntil(*s, earliest), dueUntil(*s, latest)
+		if s.Arrived < minFrames || s.Arrived > maxFrames {
+			t.Fatalf("%d frames/s, a stall of %v: %d frames of %d have arrived after %d, want %d to %d", rate, time.Duration(stall),
+				s.Arrived, s.IntendedFrames, before, minFrames, maxFrames)
 		}
 		want := s.Schedule.Start + dueAfter(s.Schedule, s.Arrived)
 		if s.Arrived == s.IntendedFrames {

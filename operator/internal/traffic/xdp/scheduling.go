@@ -45,7 +45,7 @@ func (d *Driver) chooseScheduling(allowed, online int) {
 // process it would keep out the threads that end the trial.
 func mayBeRealTime(threads, allowed int) error {
 	if threads >= allowed {
-		return fmt.Errorf("no CPU is left beside %d of %d", threads, allowed)
+		return fmt.Errorf("no CPU is left in addition to the %d of %d that send", threads, allowed)
 	}
 	return tryRealTime()
 }

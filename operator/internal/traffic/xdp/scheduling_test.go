@@ -22,12 +22,12 @@ func TestUnaskedScheduling(t *testing.T) {
 		throttled                bool
 		want                     string
 	}{
-		"CPUs set aside":               {threads: 1, allowed: 2, online: 8, want: RealTime},
-		"two threads of three CPUs":    {threads: 2, allowed: 3, online: 8, want: RealTime},
-		"the kernel's limit":           {threads: 1, allowed: 2, online: 8, throttled: true, want: Fair},
-		"all CPUs":                     {threads: 1, allowed: 8, online: 8, want: Fair},
-		"no CPU to spare":              {threads: 1, allowed: 1, online: 8, want: Fair},
-		"nobody knows how many online": {threads: 1, allowed: 4, online: 0, want: Fair},
+		"CPUs set aside":              {threads: 1, allowed: 2, online: 8, want: RealTime},
+		"two threads of three CPUs":   {threads: 2, allowed: 3, online: 8, want: RealTime},
+		"the kernel's limit":          {threads: 1, allowed: 2, online: 8, throttled: true, want: Fair},
+		"all CPUs":                    {threads: 1, allowed: 8, online: 8, want: Fair},
+		"no CPU to spare":             {threads: 1, allowed: 1, online: 8, want: Fair},
+		"unknown how many are online": {threads: 1, allowed: 4, online: 0, want: Fair},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := unaskedScheduling(c.threads, c.allowed, c.online, c.throttled); got != c.want {

@@ -37,8 +37,7 @@ func runTagged(t *testing.T, d *Driver, begin func()) measure.DirectionOutcome {
 }
 
 // TestTaggedFrameByItself has the device hold back the tagged frame, and with it those
-// behind it: its delay must be the longest, and exactly one frame may
-// have the tag.
+// after it: its delay must be the longest, and exactly one frame may have the tag.
 func TestTaggedFrameByItself(t *testing.T) {
 	const held = uint64(50 * time.Millisecond)
 	var mutex sync.Mutex
@@ -61,7 +60,7 @@ func TestTaggedFrameByItself(t *testing.T) {
 	mutex.Lock()
 	defer mutex.Unlock()
 	if len(tagged) != 1 || tagged[0] != 100 {
-		t.Fatalf("frames %v bear the tag, want 100", tagged)
+		t.Fatalf("frames %v have the tag, want 100", tagged)
 	}
 	if o.TaggedFrame.DueNanoseconds != int64(100*time.Millisecond) {
 		t.Fatalf("tagged frame %+v, want one that was due after 100 ms", o.TaggedFrame)

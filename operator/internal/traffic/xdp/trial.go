@@ -141,8 +141,8 @@ func (d *Driver) checkTrial(trial measure.Trial) error {
 			return frames.TooLarge(largest, p.mtu+overhead, "raise the MTU", fmt.Sprintf("%q with MTU %d carries", p.name, p.mtu))
 		}
 	}
-	if most := d.longest + measure.FrameCheckSequenceBytes - max(d.tagBytes(0), d.tagBytes(1)); largest > most {
-		return frames.TooLarge(largest, most, "use another driver", "this kernel's live frames carry")
+	if maxBytes := d.longest + measure.FrameCheckSequenceBytes - max(d.tagBytes(0), d.tagBytes(1)); largest > maxBytes {
+		return frames.TooLarge(largest, maxBytes, "use another driver", "this kernel's live frames carry")
 	}
 	for _, s := range d.streams {
 		if s == nil || trial.IntendedFramesPerSecond == 0 {

@@ -209,7 +209,7 @@ func TestVLANDelayAndLoss(t *testing.T) {
 		t.Errorf("lost %d of %d frames, want %d", o.LostFrames(), o.SentFrames, want)
 	}
 	departed := sinceDeparture(d)
-	for name, got := range map[string]uint64{"least": departed.MinNanoseconds, "mean": departed.MeanNanoseconds, "median": o.DelaySinceDeparture.P50Nanoseconds} {
+	for name, got := range map[string]uint64{"minimum": departed.MinNanoseconds, "mean": departed.MeanNanoseconds, "median": o.DelaySinceDeparture.P50Nanoseconds} {
 		if got < delay-delay/1000 || got > delay+delay/20 {
 			t.Errorf("%s delay %v, want %v", name, time.Duration(got), time.Duration(delay))
 		}
