@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* Many flows in one stream: four 16-bit words of the header change from frame
- * to frame. They are written into the direction's template, which only its own
- * transmitting program touches while a trial lasts. */
+ * to frame. They are written into the direction's template, which only the
+ * direction's transmitting program writes during a trial. */
 #ifndef VNFBENCH_FLOWS_H
 #define VNFBENCH_FLOWS_H
 
 #include "layout.h"
 
-/* flow_of is the number of a frame's flow, below t->flows. In random order it
- * follows from seed and sequence alone (splitmix64's finisher), so that a
- * trial can be repeated frame by frame. */
+/* flow_of returns the number of a frame's flow, below t->flows. In random order
+ * it follows from seed and sequence alone (splitmix64's finisher), so a trial
+ * can be repeated frame by frame. */
 static __always_inline __u32 flow_of(const struct transmitter *t, __u64 sequence)
 {
 	__u64 mixed;

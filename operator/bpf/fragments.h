@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* Packets that are sent as several frames: the fragments of RFC 791 section 2.3
  * and RFC 8200 section 4.5. All fragments of a packet leave back to back once
- * the packet is due. Only transmit.h includes this, behind what it uses. */
+ * the packet is due. Only transmit.h includes this, after what it uses. */
 #ifndef VNFBENCH_FRAGMENTS_H
 #define VNFBENCH_FRAGMENTS_H
 
@@ -11,7 +11,7 @@
 #define MORE_FRAGMENTS_IPV4 0x2000
 #define MORE_FRAGMENTS_IPV6 1
 
-/* words are what put_pair writes, to places of the templates taken as one. */
+/* words says what put_pair writes, and where: the templates count as one array. */
 struct words {
 	__u64 first;
 	__u64 second;
@@ -35,8 +35,8 @@ static long put_pair(__u32 n, void *context)
 	return 0;
 }
 
-/* put_words repeats the signature through a template's payload: by turns its
- * two halves, as many as there is whole room for. */
+/* put_words fills a template's payload with the signature: its two halves in
+ * turn, as many as fit whole. */
 static __always_inline void put_words(__u32 slot, __u64 head, __u64 stamp)
 {
 	struct frame_size *size;
@@ -53,7 +53,7 @@ static __always_inline void put_words(__u32 slot, __u64 head, __u64 stamp)
 	bpf_loop(TEMPLATE_BYTES / 16, put_pair, &words, 0);
 }
 
-/* words_sum is n times the sum of a word's 16-bit parts. */
+/* words_sum returns n times the sum of a word's 16-bit parts. */
 static __always_inline __u64 words_sum(__u64 word, __u32 n)
 {
 	return n * ((word & 0xffff) + (word >> 16 & 0xffff) + (word >> 32 & 0xffff) + (word >> 48));
@@ -68,7 +68,7 @@ static __always_inline __u16 fold(__u64 sum)
 	return sum;
 }
 
-/* open_packet makes all templates and the receiver's place ready for the next
+/* open_packet prepares all templates and the receiver's place for the next
  * packet. Over IPv6 the UDP checksum covers all fragments. */
 static __always_inline int open_packet(struct transmitter *t, __u32 direction, const struct departure *d)
 {
@@ -146,8 +146,8 @@ static __always_inline int write_fragment(struct xdp_md *ctx, struct transmitter
 	return 0;
 }
 
-/* transmit_fragment is transmit for packets in fragments: what is due and waits
- * is the packet; once begun, it is sent to its end. */
+/* transmit_fragment does what transmit does, for packets in fragments. Packets
+ * are due and wait, not fragments; a packet that has begun is finished first. */
 static __always_inline int transmit_fragment(struct xdp_md *ctx, __u32 direction, __u32 thread, int open)
 {
 	struct transmitter *t;

@@ -9,10 +9,10 @@
 /* Index of a direction in every array, and its bit in a signature's key. */
 enum { FORWARD = 0, REVERSE = 1, DIRECTIONS = 2 };
 
-/* The 16 bytes behind the UDP header of every frame, in host byte order (both
+/* The 16 bytes after the UDP header of every frame, in host byte order (both
  * ends are this host). They fit the 18 payload bytes of a 64-byte frame.
- * It is not "packed": clang would then read it byte by byte. Frames put it at
- * an address that is even only, which every CPU that is built for allows. */
+ * It is not "packed": clang would then read it byte by byte. In frames its
+ * address is a multiple of 2 only, which every CPU that this is built for allows. */
 struct signature {
 	__u16 magic;
 	__u16 key; /* trial << 1 | direction; trial is never 0 */
@@ -22,9 +22,9 @@ struct signature {
 
 #define SIGNATURE_MAGIC 0x7662
 
-/* That of the packets that are sent in fragments. There the signature is
- * repeated through all of the payload, so that any fragment, wherever a device
- * may have cut it, holds one: at each 16 bytes of the payload. */
+/* The magic of packets that are sent in fragments. Their signature repeats at
+ * every 16 bytes of the payload, so that any fragment holds one, wherever a
+ * device may have cut it. */
 #define SIGNATURE_FRAGMENT 0x7664
 
 /* Added to the magic of a trial's tagged frame (RFC 2544 section 26.2). */
@@ -36,7 +36,7 @@ struct signature {
 /* The longest frame in a buffer that live frames can carry is below a page. */
 #define TEMPLATE_BYTES 4096
 
-/* The 16-bit words of a header that tell flows apart: the last ones of both
+/* The 16-bit words of a header that distinguish flows: the last ones of both
  * addresses, and both ports. */
 enum { SOURCE_ADDRESS = 0, DESTINATION_ADDRESS = 1, SOURCE_PORT = 2, DESTINATION_PORT = 3, FLOW_FIELDS = 4 };
 
@@ -52,8 +52,8 @@ struct frame_size {
 	__u32 stamp_first;   /* ... and whether with the signature's second half */
 };
 
-/* A fragment's template is one of these. Those in the middle differ in where
- * the signature's repetition stands, by 8 bytes, if they differ at all. */
+/* A fragment's template is one of these. The two in the middle may differ in
+ * where the signature repeats, by 8 bytes. */
 enum { FIRST_FRAGMENT = 0, ODD_FRAGMENT = 1, EVEN_FRAGMENT = 2, LAST_FRAGMENT = 3, FRAGMENT_TEMPLATES = 4 };
 
 struct flow_field {
@@ -156,7 +156,7 @@ struct receiver {
 	__u64 bytes;
 	__u64 duplicates;
 	__u64 reordered;
-	__u64 beyond_window; /* too late to tell a duplicate */
+	__u64 beyond_window; /* too late to recognize a duplicate */
 	__u64 first_delay;
 	__u64 tagged_delay; /* 0: the tagged frame has not arrived */
 	__u64 next_sequence; /* RFC 4737's NextExp */
@@ -189,7 +189,7 @@ struct packet {
 	__u64 covered; /* bytes of its data */
 };
 
-/* So many packets are known at a time. */
+/* This many packets are known at a time. */
 #define PACKETS 8192
 
 /* Log-linear buckets: one each below 2048 ns, then 1024 for each power of two

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* When all fragments of a packet have arrived. They are told by their signature
- * and their place, whatever a device made of the IP identification: the kernel
- * for one changes it where it reassembles IPv6. Only receive.h includes
- * this, behind what it uses. */
+/* Finding that all fragments of a packet have arrived. Signature and place
+ * identify a fragment. The IP identification does not: a device may change it,
+ * as the kernel does where it reassembles IPv6. Only receive.h includes this,
+ * after what it uses. */
 #ifndef VNFBENCH_REASSEMBLY_H
 #define VNFBENCH_REASSEMBLY_H
 
 #define NEXT_HEADER_FRAGMENT 44
 
-/* span is what of a packet's data a frame holds. */
+/* span is the part of a packet's data that a frame holds. */
 struct span {
 	__u32 offset;
 	__u32 bytes;
@@ -19,7 +19,7 @@ enum { FRAGMENT_NONE = 0, FRAGMENT_READ = 1, FRAGMENT_UNREADABLE = 2 };
 
 static __always_inline int take_at(void *data, void *end, __u32 offset, struct signature *out, int ip_bytes)
 {
-	/* The signature stands at each 16 bytes behind the UDP header. */
+	/* The signature is at every 16 bytes after the UDP header. */
 	if (offset & 8)
 		return take(data + 14 + ip_bytes, end, out, SIGNATURE_FRAGMENT) ? FRAGMENT_READ : FRAGMENT_UNREADABLE;
 	return take(data + 14 + ip_bytes + 8, end, out, SIGNATURE_FRAGMENT) ? FRAGMENT_READ : FRAGMENT_UNREADABLE;
@@ -80,7 +80,7 @@ static __always_inline __u64 cover(__u64 *sum, __u64 bytes)
 	return *sum;
 }
 
-/* repeat_of counts fragments that come again, and packets of which all have. */
+/* repeat_of counts a fragment that comes again, and its packet once all have. */
 static __always_inline void repeat_of(struct receiver *r, struct packet *packet, __u64 bit)
 {
 	__u32 last = (r->packet_bytes - 1) / r->chunk;
@@ -93,9 +93,9 @@ static __always_inline void repeat_of(struct receiver *r, struct packet *packet,
 	}
 }
 
-/* take_fragment counts a fragment, and says whether it makes its packet whole.
- * Bits tell fragments with the bounds that they were sent with, so those that
- * come again add nothing; others can only be added up. */
+/* take_fragment counts a fragment, and returns whether it completes its packet.
+ * A fragment with the bounds that it was sent with has a bit, so it adds nothing
+ * if it comes again. The bytes of others can only be added up. */
 static __always_inline int take_fragment(struct xdp_md *ctx, struct receiver *r, __u32 direction, struct signature *s)
 {
 	struct span span;

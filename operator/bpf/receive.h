@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* How frames are recognized, counted and timed where they arrive. Only
- * traffic.bpf.c includes this, behind what it uses. */
+ * traffic.bpf.c includes this, after what it uses. */
 #ifndef VNFBENCH_RECEIVE_H
 #define VNFBENCH_RECEIVE_H
 
@@ -17,9 +17,9 @@ static __always_inline int take(const struct signature *in, void *end, struct si
 	return 1;
 }
 
-// read_signature copies the payload's begin, where it is that of a UDP frame
-// with a signature. (A pointer to it would be compared with null, which the
-// verifier refuses of packets without CAP_PERFMON.)
+// read_signature copies the start of the payload of a UDP frame that has a
+// signature. (It returns no pointer: that would be compared with null, which the
+// verifier refuses of pointers to packets without CAP_PERFMON.)
 static __always_inline int read_signature(void *data, void *end, struct signature *out)
 {
 	const __u8 *byte = data;
@@ -53,7 +53,8 @@ static __always_inline int seen_before(struct receiver *r, __u32 direction, __u3
 	return swap(place, mine) == mine;
 }
 
-// in_order is RFC 4737 section 3: a frame is reordered when a later one came before.
+// in_order counts reordered frames: those that arrive after a later one
+// (RFC 4737 section 3).
 static __always_inline void in_order(struct receiver *r, __u32 sequence)
 {
 	for (int i = 0; i < 8; i++) {
@@ -69,7 +70,7 @@ static __always_inline void in_order(struct receiver *r, __u32 sequence)
 }
 
 // arrival packs what the next frame needs of this one into one word, so that
-// one exchange suffices whatever the number of CPUs: a mark, 24 bits of the
+// one exchange is enough for any number of CPUs: a mark, 24 bits of the
 // sequence number, 39 bits of delay (549 s).
 #define ARRIVAL_MARK (1ULL << 63)
 #define DELAY_BITS 39
@@ -83,7 +84,7 @@ static __always_inline __u64 arrival(__u32 sequence, __u64 delay)
 	return ARRIVAL_MARK | (__u64)(sequence & SEQUENCE_MASK) << DELAY_BITS | delay;
 }
 
-static __always_inline void vary(struct receiver *r, __u32 direction, __u32 sequence, __u64 delay)
+static __always_inline void update_jitter_and_variation(struct receiver *r, __u32 direction, __u32 sequence, __u64 delay)
 {
 	__u64 last = swap(&r->last_arrival, arrival(sequence, delay));
 	__u64 before = last & DELAY_MASK;
@@ -94,11 +95,11 @@ static __always_inline void vary(struct receiver *r, __u32 direction, __u32 sequ
 	/* A race between two CPUs would lose one term of a mean over 16. */
 	r->jitter += change - ((r->jitter + 8) >> 4);
 	if ((last >> DELAY_BITS & SEQUENCE_MASK) == ((sequence - 1) & SEQUENCE_MASK))
-		note(&r->variation, direction, HISTOGRAM_VARIATION, change);
+		record_sample(&r->variation, direction, HISTOGRAM_VARIATION, change);
 }
 
 // not_of_trial counts a frame of another trial. The barrier keeps the compiler
-// from choosing an address in place of a branch, which the verifier refuses
+// from choosing an address instead of a branch, which the verifier refuses
 // without CAP_PERFMON.
 static __always_inline void not_of_trial(struct receiver *r, __u32 key)
 {
@@ -115,7 +116,7 @@ static __always_inline __u64 since(__u64 then, __u64 now)
 	return now > then ? now - then : 0;
 }
 
-// index_in is the number in its trial of a frame that has arrived.
+// index_in returns the number in its trial of a frame that has arrived.
 static __always_inline __u64 index_in(const struct receiver *r, __u32 direction, __u32 sequence)
 {
 	if (!r->wraps)
@@ -126,10 +127,10 @@ static __always_inline __u64 index_in(const struct receiver *r, __u32 direction,
 
 #include "reassembly.h"
 
-// in_reach makes all that read_signature looks at readable: some drivers leave
-// what is behind the headers in other pages. The barriers make the compiler read
-// both pointers anew: it would carry them along as numbers.
-static __always_inline int in_reach(struct __sk_buff *skb)
+// pull_signature makes all that read_signature looks at readable: some drivers
+// leave what is after the headers in other pages. The barriers make the compiler
+// read both pointers again: otherwise it keeps them as numbers.
+static __always_inline int pull_signature(struct __sk_buff *skb)
 {
 	if ((void *)(long)skb->data + IPV4_PAYLOAD_OFFSET + sizeof(struct signature) > (void *)(long)skb->data_end &&
 	    bpf_skb_pull_data(skb, IPV4_PAYLOAD_OFFSET + sizeof(struct signature)))
@@ -143,8 +144,8 @@ static __always_inline int in_reach(struct __sk_buff *skb)
 	return 1;
 }
 
-// has_tag wants the tag with this number, or none for 0. The priority is the
-// device's to choose.
+// has_tag returns whether a frame has the tag with this number, or none for 0.
+// The device may choose the priority.
 static __always_inline int has_tag(const struct __sk_buff *skb, __u32 vlan)
 {
 	if (!vlan)
@@ -152,9 +153,9 @@ static __always_inline int has_tag(const struct __sk_buff *skb, __u32 vlan)
 	return skb->vlan_present && skb->vlan_proto == ETHERTYPE_VLAN && (skb->vlan_tci & VLAN_ID_MASK) == vlan;
 }
 
-// take_in drops everything: no foreign frame may draw an answer of the stack
-// onto the measured path. Which kind of context it has is a constant in each
-// call: an skb's frame is without its tag, which must be the port's.
+// take_in drops every frame, counted or not: the stack must not answer a foreign
+// one on the measured path. Which kind of context it has is a constant in each
+// call. An skb's frame comes without its tag, which must be the port's.
 static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, int is_skb)
 {
 	int drop = is_skb ? TC_ACT_SHOT : XDP_DROP;
@@ -167,7 +168,7 @@ static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, in
 	if (direction >= DIRECTIONS)
 		return is_skb ? TC_ACT_SHOT : XDP_ABORTED;
 	r = &shared.receivers[direction];
-	if (is_skb ? !has_tag(skb, r->vlan) || !in_reach(skb) || !read_signature((void *)(long)skb->data, (void *)(long)skb->data_end, &s)
+	if (is_skb ? !has_tag(skb, r->vlan) || !pull_signature(skb) || !read_signature((void *)(long)skb->data, (void *)(long)skb->data_end, &s)
 		: !read_signature((void *)(long)ctx->data, (void *)(long)ctx->data_end, &s)) {
 		if (is_skb || !r->chunk) {
 			add(&r->foreign, 1);
@@ -193,8 +194,8 @@ static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, in
 	add(&r->received, 1);
 	add(&r->bytes, is_skb ? skb->len : bpf_xdp_get_buff_len(ctx));
 	in_order(r, s.sequence);
-	note(&r->delay, direction, HISTOGRAM_DELAY, delay);
-	vary(r, direction, s.sequence, delay);
+	record_sample(&r->delay, direction, HISTOGRAM_DELAY, delay);
+	update_jitter_and_variation(r, direction, s.sequence, delay);
 	if (s.sequence == 0 && !r->first_delay)
 		r->first_delay = delay ? delay : 1;
 	if (s.magic & SIGNATURE_TAG)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-// A benchmark's recorder: it stands at the device's port that a generator
-// sends to, notes when each frame left and when it came, and lets it go on.
-// It is no part of the driver.
+// A benchmark's recorder: it is at the device's port that a generator sends
+// to, records when each frame left and when it came, and passes the frame.
+// It is not part of the driver.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
@@ -9,7 +9,7 @@
 
 #define IPV4_PAYLOAD_OFFSET 42
 
-char licence[] SEC("license") = "Dual MIT/GPL";
+char program_license[] SEC("license") = "Dual MIT/GPL";
 
 #define RECORDS (1 << 20)
 

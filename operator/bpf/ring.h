@@ -2,19 +2,19 @@
 /* Arrivals that follow the schedule whatever the device does. Its work for a
  * frame is done on the sending core before the next frame can be made; in that
  * time frames arrive in a ring that is only counted, as they would in the
- * receive ring of a network card. Only transmit.h includes this, behind what
+ * receive ring of a network card. Only transmit.h includes this, after what
  * it uses. */
 #ifndef VNFBENCH_RING_H
 #define VNFBENCH_RING_H
 
-/* due_of is when frame n is due. */
+/* due_of returns when frame n is due. */
 static __always_inline __u64 due_of(const struct schedule *s, __u64 n)
 {
 	return s->start + n * s->gap_nanoseconds + n * s->gap_remainder / s->frames_per_second;
 }
 
-/* index_of is the number of a frame that has arrived, of which its sequence
- * number has the lowest 32 bits. */
+/* index_of returns the number of a frame that has arrived. The frame's sequence
+ * number has the lowest 32 bits of it. */
 static __always_inline __u64 index_of(const struct transmitter *t, __u32 sequence)
 {
 	__u64 arrived = *(const volatile __u64 *)&t->arrived;
@@ -22,7 +22,7 @@ static __always_inline __u64 index_of(const struct transmitter *t, __u32 sequenc
 	return arrived - (__u32)((__u32)arrived - sequence);
 }
 
-/* one_due counts the frame that is due and goes on to the next one. */
+/* one_due counts the frame that is due and finds the due time of the next. */
 static __always_inline void one_due(struct transmitter *t)
 {
 	t->due += t->schedule.gap_nanoseconds;
@@ -33,7 +33,8 @@ static __always_inline void one_due(struct transmitter *t)
 	}
 }
 
-/* many_due is one_due for all frames but at most two that are due until now. */
+/* many_due does what one_due does for all frames that are due by now, except
+ * for at most two, and returns their number. */
 static __always_inline __u64 many_due(struct transmitter *t, __u64 now)
 {
 	__u64 rate = t->schedule.frames_per_second, time = now - t->due, n, remainder;
@@ -48,8 +49,8 @@ static __always_inline __u64 many_due(struct transmitter *t, __u64 now)
 	return n;
 }
 
-/* count_due is how many frames have become due since the last run: mostly none
- * or one. */
+/* count_due returns how many frames have become due since the last run: mostly
+ * none or one. */
 static __always_inline __u64 count_due(struct transmitter *t, __u64 now)
 {
 	__u64 n = 1;
@@ -133,15 +134,15 @@ static __always_inline void look(struct transmitter *t, __u64 now)
 		t->longest_away = now - before;
 }
 
-/* next_turn is when a direction is next to be looked at: of two, the one whose
- * oldest frame waits longest goes first. */
+/* next_turn returns when a direction has its next turn: of two, the one whose
+ * oldest frame has waited longest is first. */
 static __always_inline __u64 next_turn(const struct transmitter *t, __u64 due)
 {
 	return t->waiting ? due + t->schedule.gap_nanoseconds : t->due;
 }
 
-/* depart_open lets frames arrive and takes the oldest. The direction that
- * stands for the thread is constant in each call. */
+/* depart_open lets frames arrive and takes the oldest. The direction
+ * that keeps the thread's times is constant in each call. */
 static __always_inline int depart_open(struct transmitter *t, __u32 direction, __u32 thread, struct departure *d)
 {
 	__u64 late;

@@ -4,7 +4,7 @@
 // can, "receive" takes them in at the other port, "pass_on" carries them from
 // the inner veth pair to a port whose peer takes no XDP frames. "*vlan_*" and
 // "receive_vlan" are for paths with VLAN tags, "*fragment_*" for packets in
-// fragments. docs/concepts/xdp-driver.md explains the whole.
+// fragments. docs/concepts/xdp-driver.md explains how they work.
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_endian.h>
@@ -20,8 +20,8 @@
 #define PROTOCOL_UDP 17
 #define IPV4_VERSION_IHL 0x45
 #define IPV4_PAYLOAD_OFFSET 42
-// Fragment offset, "more fragments" and protocol in one word, with the life
-// time between them.
+// Fragment offset, "more fragments" and protocol in one word, with the time to
+// live between them.
 #define IPV4_WHOLE_MASK bpf_htonl(0x3fff00ff)
 #define IPV4_WHOLE_UDP bpf_htonl(PROTOCOL_UDP)
 #define IPV6_PAYLOAD_OFFSET 62
@@ -30,11 +30,11 @@
 #define VLAN_ID_MASK 0xfff
 #define VLAN_BYTES 4
 
-char licence[] SEC("license") = "Dual MIT/GPL";
+char program_license[] SEC("license") = "Dual MIT/GPL";
 
-// Several CPUs may run "receive" for one direction at once: not so where every
-// port has a single receive queue in native mode, and then the verifier
-// removes every atomic operation.
+// Several CPUs may run "receive" for one direction at once, except where every
+// port has a single receive queue in native mode. There the verifier removes
+// every atomic operation.
 const volatile __u8 several_cpus = 1;
 
 struct state shared;
@@ -58,7 +58,7 @@ static __always_inline __u64 swap(__u64 *place, __u64 value)
 	return old;
 }
 
-// replace stores value where the place still holds old.
+// replace stores value if the place still holds old.
 static __always_inline int replace(__u64 *place, __u64 old, __u64 value)
 {
 	if (several_cpus)
@@ -90,8 +90,8 @@ static __always_inline void raise(__u64 *place, __u64 value)
 
 // opaque makes the verifier forget what it knows of an index. Without
 // CAP_PERFMON it wants the same range of an index on every way to its addition
-// to a pointer, and learns another on each; a zero that user space could
-// change, added, makes them equal again. A bounds check must follow.
+// to a pointer, but learns a different one on each. Adding a zero that user
+// space could change makes them equal again. A bounds check must follow.
 static __always_inline __u32 opaque(__u32 index)
 {
 	index += *(volatile __u32 *)&shared.zero;
@@ -99,15 +99,16 @@ static __always_inline __u32 opaque(__u32 index)
 	return index;
 }
 
-// cell is &whole[index], or null beyond the end.
+// cell returns &whole[index], or null beyond the end.
 static __always_inline __u64 *cell(__u64 *whole, __u32 cells, __u32 index)
 {
 	index = opaque(index);
 	return index < cells ? &whole[index] : 0;
 }
 
-// count_in adds a value to a histogram; bucketOf in histogram.go is its twin.
-// What is beyond the range shows in no bucket, only in a maximum.
+// count_in adds a value to a histogram, in the bucket that bucketOf in
+// histogram.go returns. A value beyond the range is in no bucket, only in a
+// maximum.
 static __always_inline void count_in(__u32 direction, __u32 histogram, __u64 value)
 {
 	__u32 shift = 0, bucket;
@@ -140,7 +141,7 @@ static __always_inline void count_in(__u32 direction, __u32 histogram, __u64 val
 		add(counter, 1);
 }
 
-static __always_inline void note(struct spread *s, __u32 direction, __u32 histogram, __u64 value)
+static __always_inline void record_sample(struct spread *s, __u32 direction, __u32 histogram, __u64 value)
 {
 	add(&s->samples, 1);
 	add(&s->sum, value);
@@ -269,9 +270,9 @@ int receive(struct xdp_md *ctx)
 	return take_in(ctx, 0, 0);
 }
 
-// receive_vlan is receive behind the place where the kernel has taken every tag
-// out of its frame, whoever did it: a NIC, a virtual link or the kernel itself.
-// An XDP program sees only those tags that nobody has taken out yet.
+// receive_vlan does what receive does, but after every tag has been taken out of
+// its frame: by a NIC, a virtual link or the kernel itself. An XDP program sees
+// only those tags that are still in the frame.
 SEC("tc")
 int receive_vlan(struct __sk_buff *skb)
 {
@@ -280,8 +281,8 @@ int receive_vlan(struct __sk_buff *skb)
 
 /* ---- the inner veth pair ---- */
 
-// pass_on counts what really goes to the port: only this trial's frames, so
-// that the pair's own multicast reports never reach the measured path.
+// pass_on counts this trial's frames and sends only them to the port, so that
+// the pair's own multicast reports never reach the measured path.
 SEC("tc")
 int pass_on(struct __sk_buff *skb)
 {

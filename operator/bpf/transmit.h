@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* How frames are made and leave. Only traffic.bpf.c includes this, behind what it
+/* How frames are made and leave. Only traffic.bpf.c includes this, after what it
  * uses. */
 #ifndef VNFBENCH_TRANSMIT_H
 #define VNFBENCH_TRANSMIT_H
@@ -17,7 +17,7 @@ static __always_inline __u16 checksum(__u64 base, __u64 a, __u64 b)
 }
 
 // sign fills in what differs from frame to frame. "at" is a constant in each
-// call: without CAP_PERFMON the verifier lets no variable near a packet pointer.
+// call: without CAP_PERFMON the verifier refuses variable offsets from packets.
 static __always_inline int sign(struct xdp_md *ctx, __u32 at, __u64 head, __u64 now)
 {
 	void *data = (void *)(long)ctx->data;
@@ -37,7 +37,7 @@ struct departure {
 	__u64 due; /* as fast as possible: now */
 };
 
-// slot_of is the place of a frame's size and template.
+// slot_of returns the place of a frame's size and template.
 static __always_inline __u32 slot_of(const struct transmitter *t, __u32 direction, __u64 sequence)
 {
 	__u32 slot = direction * FRAME_SIZES, place;
@@ -50,8 +50,8 @@ static __always_inline __u32 slot_of(const struct transmitter *t, __u32 directio
 	return opaque(slot);
 }
 
-// tag is SIGNATURE_TAG for the first frame to leave that is due at its time or
-// after it.
+// tag returns SIGNATURE_TAG for the first frame to leave that is due at tag_at or
+// later, and 0 for all others.
 static __always_inline __u64 tag(struct transmitter *t, const struct departure *d)
 {
 	if (d->due < t->tag_at)
@@ -66,9 +66,9 @@ static __always_inline __u64 head_of(struct transmitter *t, const struct departu
 	return (magic + tag(t, d)) | (__u64)(t->key & 0xffff) << 16 | d->sequence << 32;
 }
 
-// write makes the whole frame anew: buffers are recycled, and a device may
+// write makes the whole frame each time: buffers are recycled, and a device may
 // have changed any byte of them. Every buffer comes with the largest size. vlan
-// is how far a tag moves what is behind it, a constant in each call.
+// is how far a tag moves what is after it, a constant in each call.
 static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, __u32 direction, const struct departure *d, __u32 vlan)
 {
 	__u64 head = head_of(t, d, SIGNATURE_MAGIC);
@@ -103,8 +103,8 @@ static __always_inline int write(struct xdp_md *ctx, struct transmitter *t, __u3
 	return 0;
 }
 
-// write_vlan is for paths of which one port has a tag, and the other perhaps
-// none. The barrier keeps the compiler from merging both calls to one variable
+// write_vlan writes frames for paths where at least one port has a tag. The
+// barrier keeps the compiler from merging both calls to one with a variable
 // offset.
 static __always_inline int write_vlan(struct xdp_md *ctx, struct transmitter *t, __u32 direction, const struct departure *d)
 {
@@ -146,9 +146,9 @@ static __always_inline void departed(struct transmitter *t, __u64 due, __u64 now
 	t->eligible = open ? next_turn(t, due) : now;
 }
 
-// What a program does is constant in each. Without CAP_PERFMON the verifier
-// looks into branches on constants too, for what a CPU might speculate, and
-// refuses a program that becomes too large for it.
+// Each program does one of these, as a constant. Without CAP_PERFMON the
+// verifier looks into branches on constants too, for what a CPU might speculate,
+// and refuses a program that becomes too large for it.
 enum { CLOSED = 0, OPEN = 1 };
 enum { PLAIN = 0, VLAN = 1 };
 
@@ -169,7 +169,7 @@ static __always_inline int transmit(struct xdp_md *ctx, __u32 direction, __u32 t
 	return bpf_redirect(t->redirect_ifindex, 0);
 }
 
-// first_in_turn is the direction that may send first.
+// first_in_turn returns the direction that may send first.
 static __always_inline __u32 first_in_turn(void)
 {
 	return shared.transmitters[REVERSE].eligible < shared.transmitters[FORWARD].eligible;
