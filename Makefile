@@ -251,7 +251,7 @@ generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC
 	cp config/crd/bases/*.yaml charts/vnfbench/files/crds/
 	mkdir -p charts/vnfbench/files/admission && cp config/admission/*-*.yaml charts/vnfbench/files/admission/
 	cp config/rbac/role.yaml charts/vnfbench/files/rbac/role.yaml
-	cd operator && $(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=../docs/reference/crd-ref-docs.yaml --renderer=markdown --output-path=../docs/reference/api.md
+	cd operator && $(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=../docs/reference/crd-ref-docs.yaml --max-depth=20 --renderer=markdown --output-path=../docs/reference/api.md
 	@TERRAFORM_DOCS=$(TERRAFORM_DOCS) test/scripts/terraform-docs.sh
 
 verify: ## Fail when generated files, formatting or words are not as they should be.

@@ -141,14 +141,19 @@ func notCarried(o measure.Outcome) float64 {
 	return late / (late + float64(o.SendingNanoseconds))
 }
 
-// searchTrial returns what the search takes from a record that counts. Frames that the device did
-// not take in the trial's time count as lost.
+// searchTrial returns what the search takes from a record that counts. Frames that did not leave the
+// ring in the trial's time count as lost where the device works on the core that sends, and
+// elsewhere as not sent.
 func (w *replay) searchTrial(r measure.Record) (search.Trial, error) {
 	outcome := r.Outcome
 	outcome.Doubts = slices.DeleteFunc(slices.Clone(outcome.Doubts), func(d measure.Doubt) bool { return isInterruption(d.Code) })
 	trial, err := search.FromOutcome(r.Trial, outcome)
 	trial.LossUnproven = w.unproven(r)
-	if share := notCarried(r.Outcome); share > 0 {
+	share := notCarried(r.Outcome)
+	switch {
+	case share > 0 && r.Outcome.Hop != measure.HopInline:
+		trial.UnsentRatio = 1 - (1-trial.UnsentRatio)*(1-share)
+	case share > 0:
 		trial.LostFrames += uint64(share * (1 - trial.LossRatio) * float64(trial.LoadFramesPerSecond) * trial.Duration.Seconds())
 		trial.LossRatio = 1 - (1-trial.LossRatio)*(1-share)
 	}
