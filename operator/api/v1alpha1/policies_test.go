@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,10 @@ import (
 
 // policyFolder holds the rules that join several parts of an object.
 var policyFolder = filepath.Join("..", "..", "..", "config", "admission")
+
+// canaryPolicy is the name of the policy, and of its binding, of which canaryRun
+// breaks a rule.
+const canaryPolicy = "vnfbench-benchmarkrun-chain"
 
 // canaryRun breaks one rule of a policy, so that its refusal shows that the
 // policies are in force.
@@ -56,11 +61,17 @@ func policies() ([]*unstructured.Unstructured, error) {
 }
 
 // installPolicies creates the policies and waits until the API server applies
-// them, which takes it some seconds.
+// them, which takes it some seconds. It learns of them in their order, so the
+// canary's comes last.
 func installPolicies(ctx context.Context, server client.Client) error {
 	objects, err := policies()
 	if err != nil {
 		return err
+	}
+	last := func(o *unstructured.Unstructured) int { return strings.Count(o.GetName(), canaryPolicy) }
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return last(a) - last(b) })
+	if last(objects[len(objects)-1]) == 0 {
+		return fmt.Errorf("%s holds no policy %s", policyFolder, canaryPolicy)
 	}
 	for _, object := range objects {
 		if err := server.Create(ctx, object); err != nil {
