@@ -358,13 +358,14 @@ func (o Outcome) UnsentRatio() float64 {
 // OfferedFramesPerSecond returns the lower of the directions' sent frames over the sending
 // time. A direction with a share of the load is scaled up to all of it.
 func (o Outcome) OfferedFramesPerSecond() float64 {
-	return o.rate(func(d DirectionOutcome) uint64 { return d.SentFrames })
+	return o.rate(o.SendingNanoseconds, func(d DirectionOutcome) uint64 { return d.SentFrames })
 }
 
 // ForwardingFramesPerSecond returns the forwarding rate (RFC 2285 section 3.6.1) of the
-// slower direction, scaled like OfferedFramesPerSecond.
+// slower direction, scaled like OfferedFramesPerSecond. Frames that left the driver's ring after the
+// sending time took that time too.
 func (o Outcome) ForwardingFramesPerSecond() float64 {
-	return o.rate(func(d DirectionOutcome) uint64 { return d.ReceivedFrames })
+	return o.rate(o.SendingNanoseconds+o.DrainNanoseconds, func(d DirectionOutcome) uint64 { return d.ReceivedFrames })
 }
 
 // Explainable returns how many of a direction's lost frames may be missing because a sending
@@ -376,7 +377,7 @@ func (o Outcome) Explainable(d DirectionOutcome) uint64 {
 	return d.LostFrames()
 }
 
-func (o Outcome) rate(count func(DirectionOutcome) uint64) float64 {
+func (o Outcome) rate(nanoseconds int64, count func(DirectionOutcome) uint64) float64 {
 	if len(o.Directions) == 0 || o.SendingNanoseconds <= 0 {
 		return 0
 	}
@@ -388,7 +389,7 @@ func (o Outcome) rate(count func(DirectionOutcome) uint64) float64 {
 		}
 		slowest = min(slowest, whole)
 	}
-	return slowest / (float64(o.SendingNanoseconds) / 1e9)
+	return slowest / (float64(nanoseconds) / 1e9)
 }
 
 // LineRateFramesPerSecond returns the most frames of a size that a link can carry: bits per

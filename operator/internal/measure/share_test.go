@@ -63,3 +63,17 @@ func TestRatesAreThoseOfTheWholeLoad(t *testing.T) {
 		t.Errorf("loss %f, want that of the reverse direction", got)
 	}
 }
+
+// TestFramesOfTheDrainTookItsTime: a device of 1,000 frames/s that was offered twice as many for
+// 1 s took another 0.5 s for what waited in the driver's ring.
+func TestFramesOfTheDrainTookItsTime(t *testing.T) {
+	o := Outcome{SendingNanoseconds: 1e9, DrainNanoseconds: 5e8, Directions: []DirectionOutcome{
+		{Direction: Forward, IntendedFrames: 2000, SentFrames: 2000, ReceivedFrames: 1500, OverflowFrames: 500},
+	}}
+	if got := o.ForwardingFramesPerSecond(); got != 1000 {
+		t.Errorf("forwarding %f, want 1000", got)
+	}
+	if got := o.OfferedFramesPerSecond(); got != 2000 {
+		t.Errorf("offered %f, want 2000", got)
+	}
+}
