@@ -251,8 +251,6 @@ const (
 	WarningInterruptedTrials = "InterruptedTrials"
 	// WarningLateFrames: frames arrived after their trial had ended, where they count as lost.
 	WarningLateFrames = "LateFrames"
-	// WarningFramesUnaccounted: the generator's own counts of frames do not add up.
-	WarningFramesUnaccounted = "FramesUnaccounted"
 	// WarningDelayBelowBias: a delay with the device is below that without it.
 	WarningDelayBelowBias = "DelayBelowBias"
 	// WarningTransmitFallback: a port does not support the better way of transmitting.

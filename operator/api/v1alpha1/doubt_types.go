@@ -26,8 +26,8 @@ const (
 	// DoubtInterruptedTrials: frames went missing, or left late, while other work held the
 	// generator's core.
 	DoubtInterruptedTrials DoubtCode = WarningInterruptedTrials
-	// DoubtFramesUnaccounted: the generator's own counts of frames do not add up.
-	DoubtFramesUnaccounted DoubtCode = WarningFramesUnaccounted
+	// DoubtLateFrames: frames still arrived when a trial had settled.
+	DoubtLateFrames DoubtCode = WarningLateFrames
 	// DoubtStretchedTrials: trials took clearly longer than requested.
 	DoubtStretchedTrials DoubtCode = WarningStretchedTrials
 	// DoubtRefragmented: fragments arrived with other bounds than they were sent with.

@@ -43,8 +43,9 @@ type GeneratorReport struct {
 	// hop is how frames passed from the traffic ports to the first function, which
 	// decides who is to blame for a frame that found no room. Inline: over a bridge
 	// to a pod of the same node, whose kernel forwards on the core that sends, so the
-	// device. Tap: over a bridge to a virtual machine of the same node, and Separate:
-	// anything else, so the generator or its path. Absent: not planned yet.
+	// device. Tap: over a bridge to a virtual machine or an encryption gateway of the
+	// same node, and Separate: anything else, so the generator or its path. Absent: not
+	// planned yet.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	Hop string `json:"hop,omitempty"`
@@ -61,7 +62,7 @@ type GeneratorReport struct {
 	RingFrames int32 `json:"ringFrames,omitempty"`
 
 	// frameCostNanoseconds is the time that the generator itself took of a core for
-	// each small frame, without any path. Absent: not known.
+	// each small frame, up to the port. Absent: not known.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	FrameCostNanoseconds int64 `json:"frameCostNanoseconds,omitempty"`

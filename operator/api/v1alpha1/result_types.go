@@ -334,13 +334,13 @@ type LatencyResult struct {
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// longestAwayPartsPerMillion is the longest time in one piece for which other work held a core
-	// that sends, as a share of its trial, rounded up; the largest of all trials. Frames that were
-	// due in it left late. Absent: there is no time above 1 ms.
+	// awayPartsPerMillion is the time for which other work held a core that sends, as a share of
+	// its trial, rounded up; the largest of all trials. Frames that were due in it left late.
+	// Absent: no time in one piece is above 1 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
-	LongestAwayPartsPerMillion int64 `json:"longestAwayPartsPerMillion,omitempty"`
+	AwayPartsPerMillion int64 `json:"awayPartsPerMillion,omitempty"`
 }
 
 // DirectionResult is one direction of a load. All delays are one-way. Over

@@ -163,8 +163,8 @@ type XDPGenerator struct {
 	Scheduling TransmitScheduling `json:"scheduling,omitempty"`
 
 	// ringFrames is how many frames that are due may wait while the device holds the
-	// core that sends, as in the receive ring of a network card. A frame that finds
-	// it full is lost: by the device on one node, by the generator elsewhere. Default 1024.
+	// core that sends, as in the receive ring of a network card. A frame that finds it
+	// full is lost by a device that works on that core, and not sent elsewhere. Default 1024.
 	// +optional
 	// +kubebuilder:default=1024
 	// +kubebuilder:validation:Minimum=1

@@ -140,7 +140,7 @@ func TestBetween(t *testing.T) {
 }
 
 // TestSilentFunction checks that a user's own machine is not asked and not missed. What its hypervisor
-// used is known all the same.
+// used is still known.
 func TestSilentFunction(t *testing.T) {
 	node, observerAddress := newPods(t)
 	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "own", Guest: "benchmarks_fw"}}})

@@ -41,7 +41,7 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtLoadOfFloor:       {"the load is a share of a throughput that is a floor or irregular", "give the load in framesPerSecond"},
 	v1alpha1.DoubtUnsteadyPacing:    {"the generator did not send at a steady rate", "give the generator dedicated CPUs, and measure again"},
 	v1alpha1.DoubtInterruptedTrials: {"frames went missing or left late while other work held the generator's core", "give the generator dedicated CPUs, and measure again"},
-	v1alpha1.DoubtFramesUnaccounted: {"the generator's own counts of frames do not add up", "report it as a fault of the generator"},
+	v1alpha1.DoubtLateFrames:        {"frames still arrived when a trial had settled", "raise measurements.settleMilliseconds"},
 	v1alpha1.DoubtStretchedTrials:   {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
 	v1alpha1.DoubtRefragmented:      {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
 	v1alpha1.DoubtNotMeasured:       {"the generator or the time did not allow it", "see the run's warnings"},
@@ -136,7 +136,7 @@ func (f Figure) Codes() []v1alpha1.DoubtCode {
 func (f Figure) WhyAbsent() *Doubt {
 	for i, d := range f.Doubts {
 		switch d.Code {
-		case v1alpha1.DoubtNotCounted, v1alpha1.DoubtFewSamples, v1alpha1.DoubtNotMeasured, v1alpha1.DoubtFramesUnaccounted:
+		case v1alpha1.DoubtNotCounted, v1alpha1.DoubtFewSamples, v1alpha1.DoubtNotMeasured:
 			return &f.Doubts[i]
 		}
 	}

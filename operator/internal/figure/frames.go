@@ -16,7 +16,7 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 	for _, load := range frame.Latency {
 		key := size
 		key.Load = load.Load
-		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts).away(load.LongestAwayPartsPerMillion)
+		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts).away(load.AwayPartsPerMillion)
 		for _, d := range load.Directions {
 			p.direction(d)
 		}
@@ -29,7 +29,7 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 	for _, f := range frame.FixedLoad {
 		key := size
 		key.Load = f.Profile
-		p := w.atLoad(key, f.IntendedFramesPerSecond, nil, f.Doubts).away(f.LongestAwayPartsPerMillion)
+		p := w.atLoad(key, f.IntendedFramesPerSecond, nil, f.Doubts).away(f.AwayPartsPerMillion)
 		p.worst(f.Worst)
 		for _, repeat := range f.Repeats {
 			p.key.Repeat = repeat.Repeat
@@ -242,7 +242,7 @@ func (w *walk) soak(key Key, r *v1alpha1.SoakResult) {
 		return
 	}
 	key.Load = measure.SoakLoad
-	p := w.atLoad(key, r.IntendedFramesPerSecond, r.Share, r.Doubts).away(r.LongestAwayPartsPerMillion)
+	p := w.atLoad(key, r.IntendedFramesPerSecond, r.Share, r.Doubts).away(r.AwayPartsPerMillion)
 	p.add("SoakSendingSeconds", r.SendingSeconds)
 	p.add("SoakLossPartsPerMillion", r.LossPartsPerMillion)
 	p.worst(r.Worst)

@@ -113,7 +113,7 @@ var ofGoalsAndLoads = []Metric{
 	{"IntendedFramesPerSecond", FramesPerSecond, Neither, OfLoad, "intended load", Shown},
 	{"LoadSharePartsPerMillion", PartsPerMillion, Neither, OfLoad, "share of a throughput", 0},
 	{"LoadShareOfFramesPerSecond", FramesPerSecond, Neither, OfLoad, "the throughput that the load is a share of", 0},
-	{"LongestAwayPartsPerMillion", PartsPerMillion, Neither, OfLoad, "longest time in one piece without a core to send", 0},
+	{"AwayPartsPerMillion", PartsPerMillion, Neither, OfLoad, "time without a core to send", 0},
 	{"SentFrames", Number, Neither, OfLoad, "sent frames", 0},
 	{"ReceivedFrames", Number, Neither, OfLoad, "received frames", 0},
 	{"SentFragments", Number, Neither, OfLoad, "sent fragments", 0},

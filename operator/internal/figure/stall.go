@@ -31,14 +31,14 @@ func stalled(metric v1alpha1.Metric, awayPartsPerMillion int64) *Doubt {
 		return nil
 	}
 	doubt, _ := NewDoubt(v1alpha1.DoubtInterruptedTrials, metric)
-	doubt.Text = fmt.Sprintf("other work held the generator's core for %s ppm of a trial in one piece", Thousands(awayPartsPerMillion))
+	doubt.Text = fmt.Sprintf("other work held the generator's core for %s ppm of a trial", Thousands(awayPartsPerMillion))
 	return &doubt
 }
 
 // away returns the place for figures of trials in which other work held a core that sends.
 func (p place) away(partsPerMillion int64) place {
 	if partsPerMillion > 0 {
-		p.walk.at(p.key).add("LongestAwayPartsPerMillion", partsPerMillion)
+		p.walk.at(p.key).add("AwayPartsPerMillion", partsPerMillion)
 	}
 	p.awayPartsPerMillion = partsPerMillion
 	return p

@@ -115,7 +115,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestEvidenceThatIsMissing checks that a chain without sources is measured all the same, and the results say so.
+// TestEvidenceThatIsMissing checks that a chain without sources is still measured, and the results say so.
 func TestEvidenceThatIsMissing(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	address := strings.TrimPrefix(server.URL, "http://")

@@ -77,7 +77,7 @@ func TestNodes(t *testing.T) {
 			},
 			generator: "b", device: "b",
 		},
-		"preferably not, but all the same": {
+		"preferably not, but still": {
 			change: func(in *plan.Input) {
 				in.Nodes = nodes(func(n *corev1.Node) {
 					n.Spec.Taints = []corev1.Taint{{Key: "busy", Effect: corev1.TaintEffectPreferNoSchedule}}

@@ -35,14 +35,16 @@ func loadDoubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 	return distinct(out)
 }
 
-// longestAwayOf returns the longest time for which a sending thread was kept off its core in one
-// piece, as a share of its trial in parts per million; 0 for none that is looked at. A frame that is
-// due in it leaves late, which is part of its delay, whether frames are lost or not.
-func longestAwayOf(records []measure.Record) int64 {
+// awayOf returns the time for which sending threads were kept off their cores, as a share of its
+// trial in parts per million, the largest of the trials with longestAway in one piece; 0 for none. A
+// frame that is due in it leaves late, which is part of its delay, whether frames are lost or not.
+func awayOf(records []measure.Record) int64 {
 	most := int64(0)
 	for _, r := range records {
-		if away := r.Outcome.LongestAwayNanoseconds; time.Duration(away) > longestAway && r.Outcome.SendingNanoseconds > 0 {
-			most = max(most, lossPartsPerMillion(uint64(away), uint64(r.Outcome.SendingNanoseconds)))
+		o := r.Outcome
+		if time.Duration(o.LongestAwayNanoseconds) > longestAway && o.SendingNanoseconds > 0 {
+			away := min(max(o.AwayNanoseconds, o.LongestAwayNanoseconds), o.SendingNanoseconds)
+			most = max(most, lossPartsPerMillion(uint64(away), uint64(o.SendingNanoseconds)))
 		}
 	}
 	return most

@@ -204,14 +204,20 @@ func TestStallsWithoutLoss(t *testing.T) {
 		t.Fatalf("%d loads", len(loads))
 	}
 	for i, want := range append([]int64{20_000}, make([]int64, len(loads)-1)...) {
-		if got := loads[i].LongestAwayPartsPerMillion; got != want || slices.Contains(loads[i].Doubts, v1alpha1.DoubtInterruptedTrials) {
+		if got := loads[i].AwayPartsPerMillion; got != want || slices.Contains(loads[i].Doubts, v1alpha1.DoubtInterruptedTrials) {
 			t.Errorf("load %s: %d ppm, want %d, doubts %v", loads[i].Load, got, want, loads[i].Doubts)
 		}
 	}
-	for away, want := range map[time.Duration]int64{time.Millisecond: 0, time.Millisecond + 1: 501, 20 * time.Millisecond: 10_000} {
-		record := measure.Record{Outcome: measure.Outcome{LongestAwayNanoseconds: away.Nanoseconds(), SendingNanoseconds: (2 * time.Second).Nanoseconds()}}
-		if got := longestAwayOf([]measure.Record{record, {}}); got != want {
-			t.Errorf("%v of 2 s: %d ppm, want %d", away, got, want)
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		all, longest time.Duration
+		want         int64
+	}{{0, ms, 0}, {0, ms + 1, 501}, {20 * ms, 20 * ms, 10_000}, {20 * ms, 2 * ms, 10_000}, {20 * ms, ms, 0}, {5 * time.Second, 2 * ms, 1_000_000}} {
+		record := measure.Record{Outcome: measure.Outcome{
+			AwayNanoseconds: test.all.Nanoseconds(), LongestAwayNanoseconds: test.longest.Nanoseconds(), SendingNanoseconds: (2 * time.Second).Nanoseconds(),
+		}}
+		if got := awayOf([]measure.Record{record, {}}); got != test.want {
+			t.Errorf("%v of 2 s, %v in one piece: %d ppm, want %d", test.all, test.longest, got, test.want)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (fixedLoadOf) report(_ *replay, parts []*part, frame *v1alpha1.FrameResult)
 func (p *part) fixedLoadResult() v1alpha1.FixedLoadResult {
 	result := v1alpha1.FixedLoadResult{
 		Profile: p.load.Name, IntendedFramesPerSecond: *p.load.FramesPerSecond,
-		Doubts: loadDoubtsOf(p.counted), LongestAwayPartsPerMillion: longestAwayOf(p.counted),
+		Doubts: loadDoubtsOf(p.counted), AwayPartsPerMillion: awayOf(p.counted),
 	}
 	for i, r := range p.counted {
 		repeat := v1alpha1.RepeatResult{Repeat: int32(i + 1)}

@@ -145,7 +145,7 @@ func (w *replay) latencyResults(size measure.Size) []v1alpha1.LatencyResult {
 func (w *replay) latencyResult(p *part) v1alpha1.LatencyResult {
 	result := v1alpha1.LatencyResult{
 		Load: p.load.Name, IntendedFramesPerSecond: signed(p.last().Trial.IntendedFramesPerSecond),
-		Share: w.shareOf(p), Doubts: loadDoubtsOf(p.counted), LongestAwayPartsPerMillion: longestAwayOf(p.counted),
+		Share: w.shareOf(p), Doubts: loadDoubtsOf(p.counted), AwayPartsPerMillion: awayOf(p.counted),
 	}
 	var directions []v1alpha1.DirectionResult
 	for _, r := range p.counted {

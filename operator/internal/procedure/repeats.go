@@ -204,7 +204,7 @@ func combineLatency(list []v1alpha1.LatencyResult) []v1alpha1.LatencyResult {
 			loads = append(loads, l.IntendedFramesPerSecond)
 			directions = append(directions, l.Directions...)
 			result.Doubts = distinct(append(result.Doubts, l.Doubts...))
-			result.LongestAwayPartsPerMillion = max(result.LongestAwayPartsPerMillion, l.LongestAwayPartsPerMillion)
+			result.AwayPartsPerMillion = max(result.AwayPartsPerMillion, l.AwayPartsPerMillion)
 		}
 		result.IntendedFramesPerSecond = int64(math.Floor(statistics.Mean(loads)))
 		for _, same := range grouped(directions, func(d v1alpha1.DirectionResult) string { return d.Direction }) {

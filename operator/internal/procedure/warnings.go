@@ -183,7 +183,7 @@ func (w *replay) warnDoubts(d *warningList, size measure.Size) {
 	}
 	for _, code := range []string{
 		v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningStretchedTrials, v1alpha1.WarningUnsteadyPacing, v1alpha1.WarningRefragmented,
-		v1alpha1.WarningFramesUnaccounted, v1alpha1.WarningLateFrames,
+		v1alpha1.WarningLateFrames,
 	} {
 		if counts[code] > 0 {
 			d.add(code, size, "The generator doubted %d of the %d trials that count, the last because %s.",
@@ -223,8 +223,6 @@ func warningsFor(r measure.Record) map[string]string {
 		switch doubt.Code {
 		case measure.DoubtReceiveDrops, measure.DoubtLimited:
 			code = v1alpha1.WarningGeneratorCeiling
-		case measure.DoubtUnaccounted:
-			code = v1alpha1.WarningFramesUnaccounted
 		case measure.DoubtRefragmented, measure.DoubtFragmentsUnknown:
 			code = v1alpha1.WarningRefragmented
 		case measure.DoubtStillArriving:
@@ -240,8 +238,9 @@ func warningsFor(r measure.Record) map[string]string {
 }
 
 // coveredByOtherWarning reports whether a doubt adds nothing: the search and the latency loads
-// count frames that were not sent, a generator that works much and loses nothing is no limit, one at its limit is always late and fills queues, and
-// drops in a trial without loss were not of the trial's frames.
+// count frames that were not sent, a generator that works much and loses nothing is no limit, one
+// at its limit is always late and fills queues, and drops in a trial without loss were not of the
+// trial's frames.
 func coveredByOtherWarning(r measure.Record, code string) bool {
 	switch code {
 	case measure.DoubtUnsent, measure.DoubtTransmitDrops, measure.DoubtOverflow, measure.DoubtLateArrivals:

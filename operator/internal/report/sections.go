@@ -181,7 +181,7 @@ func vlansInWords(g *v1alpha1.GeneratorReport) string {
 func hopInWords(g *v1alpha1.GeneratorReport) string {
 	blame := map[measure.Hop]string{
 		measure.HopInline:   "a frame that finds no room is the device's loss",
-		measure.HopTap:      "a frame that finds no room in the generator is unsent; what the virtual machine does not take is its loss",
+		measure.HopTap:      "a frame that finds no room in the generator is unsent; what the device does not take is its loss",
 		measure.HopSeparate: "a frame that finds no room in the generator is unsent, and never the device's loss",
 	}[measure.Hop(g.Hop)]
 	if blame == "" {

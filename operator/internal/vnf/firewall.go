@@ -193,7 +193,7 @@ func (f *Firewall) Walk(ipv6 bool) []FirewallRule {
 }
 
 // otherPorts returns the ports that the traffic does not use. If there are more
-// rules than ports, they repeat; each rule is evaluated all the same.
+// rules than ports, they repeat; each rule is still evaluated.
 func (f *Firewall) otherPorts() []uint16 {
 	var ports []uint16
 	for port := 1; port <= maxPort; port++ {

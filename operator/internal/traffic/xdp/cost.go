@@ -12,8 +12,8 @@ const (
 	costFrames = 20_000
 )
 
-// findCost measures what the driver itself takes of a core for each frame of a
-// probe's size: it makes frames, sends them on the way out that was found and has them dropped before the port.
+// findCost measures what the driver itself takes of a core for each frame of a probe's size: it
+// makes frames, sends them on the way out that was found and has them dropped before the port.
 func (d *Driver) findCost() error {
 	trial := d.streams.Probe(signatureBytes)
 	trial.IntendedFramesPerSecond = 0
