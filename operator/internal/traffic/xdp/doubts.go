@@ -56,13 +56,9 @@ func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.
 	i := frames.Index(o.Direction)
 	t, r := &d.state.Transmitters[i], &d.state.Receivers[i]
 	out, in := d.ports[i].name, d.ports[1-i].name
-	begun := uint64(0)
-	if t.Fragment > 0 {
-		begun = 1
-	}
-	if rated := t.Schedule.FramesPerSecond > 0; r.Received > t.Made || rated && t.Arrived != t.Overflow+t.Waiting+begun+t.Made {
+	if rated := t.Schedule.FramesPerSecond > 0; r.Received > t.Made || rated && t.Arrived != t.Overflow+o.LeftFrames+t.Made {
 		all.Add(measure.DoubtUnaccounted, true, "%s: %d frames were due; %d found the ring full, %d are still there, %d were made and %d received",
-			o.Direction, t.Arrived, t.Overflow, t.Waiting+begun, t.Made, r.Received)
+			o.Direction, t.Arrived, t.Overflow, o.LeftFrames, t.Made, r.Received)
 	}
 	if n := seen.ports[1-i].receiveDrops; n > 0 {
 		// Without loss they cannot have been this trial's frames.

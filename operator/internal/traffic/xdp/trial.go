@@ -296,7 +296,7 @@ func (d *Driver) transmit(ctx context.Context, pause *pause, senders []*sender, 
 	start = d.arm(trial)
 	startedAt = time.Now().Add(time.Duration(start - monotonicNow()))
 	err = pause.wait(ctx, lead+leadSpread+trial.Duration())
-	giveUp := time.Now().Add(drainTimeout)
+	giveUp := time.Now().Add(d.drainTimeout)
 	for err == nil && !d.state.ended() && time.Now().Before(giveUp) && !anyDone(senders) {
 		err = pause.wait(ctx, time.Millisecond)
 	}
