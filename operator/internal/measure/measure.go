@@ -173,6 +173,9 @@ type DirectionOutcome struct {
 	// LeftFrames were still in that ring when the trial was cut off. On a path with HopInline they
 	// are sent, and lost by the device.
 	LeftFrames uint64 `json:"leftFrames,omitempty"`
+	// MostInMillisecond is the most frames that left within a millisecond; 0 if the driver does not
+	// count it.
+	MostInMillisecond uint64 `json:"mostInMillisecond,omitempty"`
 	// RefusedFrames were handed to the sending port, which dropped them.
 	RefusedFrames uint64 `json:"refusedFrames,omitempty"`
 	// ReceivedFrames counts distinct frames of this trial that arrived.

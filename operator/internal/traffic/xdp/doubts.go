@@ -40,17 +40,6 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, away away,
 	return all
 }
 
-// drained returns how long after the trial's end frames left that had waited in the ring.
-func (d *Driver) drained(trial measure.Trial) (longest time.Duration) {
-	for i := range d.state.Transmitters {
-		t := &d.state.Transmitters[i]
-		if end := t.Schedule.Start + uint64(trial.Duration()); t.Schedule.FramesPerSecond > 0 && t.LastDeparture > end {
-			longest = max(longest, time.Duration(t.LastDeparture-end))
-		}
-	}
-	return longest
-}
-
 // doubtCounts doubts what a direction's counters show.
 func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.DirectionOutcome, seen watched) {
 	i := frames.Index(o.Direction)
@@ -76,7 +65,7 @@ func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.
 	}
 	if t.Overflow > 0 && !d.inline() {
 		all.Add(measure.DoubtOverflow, false,
-			"%s: %d of %d frames were due and found %d others waiting for the way to the device; they do not count as sent",
+			"%s: %d of %d frames were due while %d others waited for the way to the device or for the core that sends; they do not count as sent",
 			o.Direction, t.Overflow, o.IntendedFrames, t.RingFrames)
 	}
 	if n := o.UnsentFrames(); n > 0 {

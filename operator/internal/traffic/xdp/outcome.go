@@ -66,6 +66,7 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 		OverflowFrames:        t.Overflow,
 		RefusedFrames:         account.refused,
 		LeftFrames:            left(t),
+		MostInMillisecond:     t.MostInWindow,
 		ReceivedFrames:        r.Received,
 		DuplicateFrames:       r.Duplicates,
 		ReorderedFrames:       r.Reordered,
@@ -146,14 +147,3 @@ func (d *Driver) account(i int, trial measure.Trial, seen watched) (a account) {
 	}
 	return a
 }
-
-// left returns how many frames a trial left in the ring, with a packet that had begun to leave.
-func left(t *trafficTransmitter) uint64 {
-	if t.Fragment > 0 {
-		return t.Waiting + 1
-	}
-	return t.Waiting
-}
-
-// inline reports whether the device's kernel works on the sending core.
-func (d *Driver) inline() bool { return d.config.Path.Hop == measure.HopInline }

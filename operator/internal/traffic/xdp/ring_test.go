@@ -309,6 +309,55 @@ func TestDrainEnds(t *testing.T) {
 	}
 }
 
+// TestPlaces: no more than a twentieth of a millisecond's frames wait where the ring is not the
+// device's, and no more than the testbed lets.
+func TestPlaces(t *testing.T) {
+	for _, c := range []struct {
+		hop   measure.Hop
+		ring  int
+		rate  uint64
+		wants uint64
+	}{
+		{measure.HopInline, 1024, 1000, 1024},
+		{measure.HopTap, 1024, 1, 4},
+		{measure.HopTap, 1024, 99_999, 4},
+		{measure.HopTap, 1024, 100_000, 5},
+		{measure.HopSeparate, 1024, 14_880_952, 744},
+		{"", 1024, 148_809_523, 1024},
+		{measure.HopSeparate, 2, 1_000_000, 2},
+	} {
+		d := &Driver{config: Config{RingFrames: c.ring, Path: measure.Path{Hop: c.hop}}}
+		if got := d.places(c.rate); got != c.wants {
+			t.Errorf("%+v: %d places", c, got)
+		}
+	}
+}
+
+// TestOverloadNeedsNoRing: a load above what the generator makes keeps frames in the smallest ring,
+// so a calibration, whose path is Separate, reaches as much as with the largest.
+func TestOverloadNeedsNoRing(t *testing.T) {
+	p := buildPath(t, testpath.Direct)
+	d := open(t, p, Config{Path: p.IPv4()})
+	reached := map[measure.Hop]float64{}
+	for range 5 {
+		for _, hop := range []measure.Hop{measure.HopSeparate, measure.HopInline} {
+			d.config.Path.Hop, d.config.RingFrames = hop, planning.MaxRingFrames
+			o, err := d.Measure(t.Context(), trialOf(64, 14_880_952, 200*time.Millisecond))
+			if err != nil {
+				t.Fatal(err)
+			}
+			reached[hop] = max(reached[hop], o.ForwardingFramesPerSecond())
+			if got := o.Directions[0]; hop == measure.HopSeparate && (got.LostFrames() > got.SentFrames/100 || got.OverflowFrames == 0) {
+				t.Errorf("%+v", got)
+			}
+		}
+	}
+	if small, large := reached[measure.HopSeparate], reached[measure.HopInline]; small < 0.6*large { // a busy machine
+		t.Errorf("%.0f frames/s with few places, %.0f with many", small, large)
+	}
+	t.Logf("frames/s: %v", reached)
+}
+
 // TestTooManyFrames: due times are computed in 64 bits.
 func TestTooManyFrames(t *testing.T) {
 	p := buildPath(t, testpath.Direct)
