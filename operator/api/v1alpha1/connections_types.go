@@ -151,10 +151,6 @@ type ConnectionsLoadResult struct {
 	// +required
 	GeneratorCPUPartsPerMillion int64 `json:"generatorCPUPartsPerMillion"`
 
-	// cpu is what the chain's node and functions used in the whole trials. Absent: not known.
-	// +optional
-	CPU *CPUResult `json:"cpu,omitempty"`
-
 	// statistics of the established connections per second over the repeats. Absent with
 	// fewer than two repeats, and with held connections.
 	// +optional

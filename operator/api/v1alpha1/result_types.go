@@ -149,13 +149,6 @@ type FrameResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	FirstFrame []FirstFrameResult `json:"firstFrame,omitempty"`
-
-	// cpu is what the chain used at each figure. Absent where the node and the functions did
-	// not report it.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=24
-	CPU []CPUResult `json:"cpu,omitempty"`
 }
 
 // FirstFrameResult is one direction's first frame.

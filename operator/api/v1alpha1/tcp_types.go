@@ -94,11 +94,6 @@ type TCPStreamsResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Directions []TCPDirectionResult `json:"directions,omitempty"`
-
-	// cpu is what the chain's node and functions used in these tests as a whole:
-	// both directions, with their start and the omitted time. Absent: not known.
-	// +optional
-	CPU *CPUResult `json:"cpu,omitempty"`
 }
 
 // TCPDirectionResult is one direction, with all connections together. Over repeats, rates are

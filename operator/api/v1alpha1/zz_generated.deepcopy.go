@@ -333,6 +333,13 @@ func (in *BenchmarkRunStatus) DeepCopyInto(out *BenchmarkRunStatus) {
 		*out = new(ConnectionsResult)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.CPU != nil {
+		in, out := &in.CPU, &out.CPU
+		*out = make([]CPUResult, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.Baseline != nil {
 		in, out := &in.Baseline, &out.Baseline
 		*out = new(BaselineReport)
@@ -532,11 +539,6 @@ func (in *ConnectionsLoadResult) DeepCopyInto(out *ConnectionsLoadResult) {
 		in, out := &in.HeldConnections, &out.HeldConnections
 		*out = new(int64)
 		**out = **in
-	}
-	if in.CPU != nil {
-		in, out := &in.CPU, &out.CPU
-		*out = new(CPUResult)
-		(*in).DeepCopyInto(*out)
 	}
 	if in.Statistics != nil {
 		in, out := &in.Statistics, &out.Statistics
@@ -1405,13 +1407,6 @@ func (in *FrameResult) DeepCopyInto(out *FrameResult) {
 		in, out := &in.FirstFrame, &out.FirstFrame
 		*out = make([]FirstFrameResult, len(*in))
 		copy(*out, *in)
-	}
-	if in.CPU != nil {
-		in, out := &in.CPU, &out.CPU
-		*out = make([]CPUResult, len(*in))
-		for i := range *in {
-			(*in)[i].DeepCopyInto(&(*out)[i])
-		}
 	}
 }
 
@@ -2931,11 +2926,6 @@ func (in *TCPStreamsResult) DeepCopyInto(out *TCPStreamsResult) {
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
-	}
-	if in.CPU != nil {
-		in, out := &in.CPU, &out.CPU
-		*out = new(CPUResult)
-		(*in).DeepCopyInto(*out)
 	}
 }
 

@@ -106,11 +106,12 @@ func TestKeysOfPartsAreUnique(t *testing.T) {
 		BackToBack:  &v1alpha1.BackToBackResult{Bursts: []int64{1, 2}},
 		Recovery:    &v1alpha1.RecoveryResult{UpperBoundMilliseconds: new(int64(2)), LowerBoundMilliseconds: new(int64(1)), ResolutionMilliseconds: new(int64(1))},
 		ReceiveRate: &v1alpha1.ReceiveRateResult{Trials: []v1alpha1.ReceiveRateTrial{{Trial: 1}, {Trial: 2}}},
-		CPU: []v1alpha1.CPUResult{
-			{FigureKey: v1alpha1.FigureKey{Goal: "NDR"}, Node: &v1alpha1.NodeCPU{}}, {FigureKey: v1alpha1.FigureKey{Load: "p"}, Node: &v1alpha1.NodeCPU{}},
-			{FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricReceiveRate}, Node: &v1alpha1.NodeCPU{}},
-		},
 	}}}
+	for _, key := range []v1alpha1.FigureKey{
+		{Size: "64", Goal: "NDR"}, {Size: "64", Load: "p"}, {Size: "64", Metric: v1alpha1.MetricReceiveRate}, {Streams: 1}, {Load: "p"},
+	} {
+		results.CPU = append(results.CPU, v1alpha1.CPUResult{FigureKey: key, Node: &v1alpha1.NodeCPU{}})
+	}
 	seen := map[Key]bool{}
 	for _, f := range results.Figures() {
 		if seen[f.Key] {

@@ -42,11 +42,6 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		m.add(w, size, frame)
 	}
 	w.soak(size, frame.Soak)
-	for _, c := range frame.CPU {
-		key := size
-		key.Goal, key.Load = c.Goal, c.Load
-		w.cpu(key, c)
-	}
 }
 
 // atLoad adds what a load was, and returns the place for its figures.

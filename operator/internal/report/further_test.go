@@ -12,7 +12,7 @@ func further(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, records := fixture(t)
 	run.Spec.Experiment.Measurements = furtherMeasurements()
 	run.Spec.Experiment.Acceptance, run.Status.Acceptance, run.Status.Warnings = nil, nil, nil
-	run.Status.Results = furtherResults()
+	run.Status.Results, run.Status.CPU = furtherResults(), nil
 	run.Status.Plan.OrderSeed = new(int64(2544))
 	return run, records
 }
