@@ -264,7 +264,7 @@ type ThroughputResult struct {
 	// +optional
 	Censored *CensoredRepeats `json:"censored,omitempty"`
 
-	// doubts are reasons why the figures may not be the device's, such as UnsteadyPacing. Absent: there are none.
+	// doubts are why the figures may not be the device's, such as UnsteadyPacing.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -319,17 +319,16 @@ type LatencyResult struct {
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
-	Directions []DirectionResult `json:"directions,omitempty"`
+	Directions []LatencyDirectionResult `json:"directions,omitempty"`
 
-	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// doubts are why the figures may not be the device's, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// awayPartsPerMillion is the time for which other work held a core that sends, as a share of
-	// its trial, rounded up; the largest of all trials. Frames that were due in it left late.
-	// Absent: no time in one piece is above 1 ms.
+	// awayPartsPerMillion is the largest share of a trial for which other work held a core that
+	// sends. Absent: no time in one piece is above 1 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -392,11 +391,6 @@ type DirectionResult struct {
 	// +optional
 	FirstFrameNanoseconds *int64 `json:"firstFrameNanoseconds,omitempty"`
 
-	// taggedFrames are the delays of one frame of each stream (RFC 2544 section
-	// 26.2). Absent unless measurements.latency.taggedFrame is set.
-	// +optional
-	TaggedFrames *TaggedFramesResult `json:"taggedFrames,omitempty"`
-
 	// latency is the one-way delay (RFC 7679): with driver XDP from the time when a
 	// frame was due, so it includes the wait for the device. Absent when no frame arrived.
 	// +optional
@@ -429,6 +423,16 @@ type DirectionResult struct {
 	// jitterNanoseconds is RFC 3550's interarrival jitter at the trial's end.
 	// +required
 	JitterNanoseconds int64 `json:"jitterNanoseconds"`
+}
+
+// LatencyDirectionResult is one direction of a latency load.
+type LatencyDirectionResult struct {
+	DirectionResult `json:",inline"`
+
+	// taggedFrames are the delays of one frame of each stream (RFC 2544 section
+	// 26.2). Absent unless measurements.latency.taggedFrame is set.
+	// +optional
+	TaggedFrames *TaggedFramesResult `json:"taggedFrames,omitempty"`
 
 	// statistics of p50 and p99 latency over the repeats. Absent with fewer
 	// than two, and where no frame arrived in one of them.
@@ -498,10 +502,10 @@ type Delays struct {
 	// p99Nanoseconds is the 99th percentile.
 	// +required
 	P99Nanoseconds int64 `json:"p99Nanoseconds"`
-	// p999Nanoseconds is the 99.9th percentile. Absent where a trial has fewer than 10,000 samples.
+	// p999Nanoseconds is the 99.9th percentile, from 10,000 samples on.
 	// +optional
 	P999Nanoseconds *int64 `json:"p999Nanoseconds,omitempty"`
-	// p9999Nanoseconds is the 99.99th percentile. Absent where a trial has fewer than 100,000 samples.
+	// p9999Nanoseconds is the 99.99th, from 100,000 samples on.
 	// +optional
 	P9999Nanoseconds *int64 `json:"p9999Nanoseconds,omitempty"`
 	// maxNanoseconds is the largest.

@@ -158,7 +158,7 @@ type TCPDirectionResult struct {
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 
-	// doubts are reasons why the figures may not be the device's, such as EndpointCeiling. Absent: there are none.
+	// doubts are why the figures may not be the device's, such as EndpointCeiling.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -271,10 +271,8 @@ type ExistingNetwork struct {
 
 // NetworkReference names a NetworkAttachmentDefinition.
 type NetworkReference struct {
-	// namespace of the network. Absent: that of each run, so that every namespace has a
-	// network of this name. With Multus' namespaceIsolation pods join only networks of their
-	// namespace and of its globalNamespaces. An operator with watchNamespaces finds only
-	// networks in those.
+	// namespace of the network, which Multus and the operator's watchNamespaces must allow.
+	// Absent: that of each run, so that every namespace has a network of this name.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

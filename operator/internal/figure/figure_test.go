@@ -99,7 +99,7 @@ func TestKeysOfPartsAreUnique(t *testing.T) {
 	direction := []v1alpha1.DirectionResult{{Direction: "Forward"}, {Direction: "Reverse"}}
 	results := Results{Frames: []v1alpha1.FrameResult{{
 		Size:        "64",
-		Latency:     []v1alpha1.LatencyResult{{Load: "warm-up", Directions: direction}},
+		Latency:     []v1alpha1.LatencyResult{{Load: "warm-up", Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: direction[0]}, {DirectionResult: direction[1]}}}},
 		FixedLoad:   []v1alpha1.FixedLoadResult{{Profile: "p", Repeats: []v1alpha1.RepeatResult{{Repeat: 1, Directions: direction}, {Repeat: 2, Directions: direction}}}},
 		FirstFrame:  []v1alpha1.FirstFrameResult{{Direction: "Forward"}, {Direction: "Reverse"}},
 		Soak:        &v1alpha1.SoakResult{Intervals: []v1alpha1.SoakInterval{{}, {StartSeconds: 300}}},

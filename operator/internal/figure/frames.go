@@ -18,7 +18,14 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		key.Load = load.Load
 		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts).away(load.AwayPartsPerMillion)
 		for _, d := range load.Directions {
-			p.direction(d)
+			at := p
+			at.key.Direction, at.statistics = d.Direction, d.Statistics
+			at.direction(d.DirectionResult)
+			sent := int64(0)
+			if d.TaggedFrames != nil {
+				sent = d.TaggedFrames.SentFrames
+			}
+			at.unlessArrived(d.DirectionResult, sent).tagged(d.TaggedFrames)
 		}
 	}
 	for _, first := range frame.FirstFrame {
@@ -123,7 +130,6 @@ func boundOf(cause v1alpha1.UpperBoundCause) Bound {
 // nothing arrived has delays without samples.
 func (p place) direction(d v1alpha1.DirectionResult) {
 	p.key.Direction = d.Direction
-	p.statistics = d.Statistics
 	p.add("SentFrames", d.SentFrames)
 	p.add("ReceivedFrames", d.ReceivedFrames)
 	p.addKnown("SentFragments", d.SentFragments)
@@ -145,11 +151,6 @@ func (p place) direction(d v1alpha1.DirectionResult) {
 	arrived.addPercentile(v1alpha1.MetricPacketDelayVariationP999, d.PacketDelayVariationP999Nanoseconds, measure.MinP999Samples)
 	jitter := jitterSamples(d)
 	p.unlessArrived(d, jitter).from(jitter).add(v1alpha1.MetricJitter, d.JitterNanoseconds)
-	sent := int64(0)
-	if d.TaggedFrames != nil {
-		sent = d.TaggedFrames.SentFrames
-	}
-	p.unlessArrived(d, sent).tagged(d.TaggedFrames)
 }
 
 // unlessArrived returns the place for figures of which nothing was counted although frames

@@ -85,9 +85,9 @@ type Document struct {
 	// Connections is absent where they were not measured.
 	Connections *v1alpha1.ConnectionsResult `json:"connections,omitempty"`
 	// CPU is what the chain used at each figure.
-	CPU []v1alpha1.CPUResult `json:"cpu,omitempty"`
-	Acceptance  []v1alpha1.Verdict          `json:"acceptance"`
-	Warnings    []v1alpha1.Warning          `json:"warnings"`
+	CPU        []v1alpha1.CPUResult `json:"cpu,omitempty"`
+	Acceptance []v1alpha1.Verdict   `json:"acceptance"`
+	Warnings   []v1alpha1.Warning   `json:"warnings"`
 	// Deviations from RFC 2544's trials, one sentence each (RFC 9971 asks for them).
 	Deviations []string `json:"deviations"`
 	// TrialSummary counts the recorded trials.
