@@ -133,9 +133,9 @@ type WorstCase struct {
 	// none was counted, as with driver TRex.
 	// +optional
 	DelayVariationMaxNanoseconds *int64 `json:"delayVariationMaxNanoseconds,omitempty"`
-	// jitterNanoseconds is the largest interarrival jitter (RFC 3550).
-	// +required
-	JitterNanoseconds int64 `json:"jitterNanoseconds"`
+	// jitterP99Nanoseconds is the largest p99 of the jitter. Absent with driver TRex.
+	// +optional
+	JitterP99Nanoseconds *int64 `json:"jitterP99Nanoseconds,omitempty"`
 	// oneWayBudgetPartsPerMillion is latencyMaxNanoseconds as a share of the 150 ms one-way
 	// delay of ITU-T G.114. It is above 1000000 where the delay is longer.
 	// +required

@@ -420,9 +420,10 @@ type DirectionResult struct {
 	// +optional
 	PacketDelayVariationP999Nanoseconds *int64 `json:"packetDelayVariationP999Nanoseconds,omitempty"`
 
-	// jitterNanoseconds is RFC 3550's interarrival jitter at the trial's end.
-	// +required
-	JitterNanoseconds int64 `json:"jitterNanoseconds"`
+	// jitter is RFC 3550's interarrival jitter over the trial. Absent when fewer than two frames
+	// arrived, and with driver TRex, which keeps its last value alone.
+	// +optional
+	Jitter *Jitter `json:"jitter,omitempty"`
 }
 
 // LatencyDirectionResult is one direction of a latency load.
@@ -440,6 +441,19 @@ type LatencyDirectionResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
+}
+
+// Jitter has figures of J of RFC 3550, which each frame that arrives changes.
+type Jitter struct {
+	// meanNanoseconds of all values.
+	// +required
+	MeanNanoseconds int64 `json:"meanNanoseconds"`
+	// p99Nanoseconds is the 99th percentile of every 17th value.
+	// +required
+	P99Nanoseconds int64 `json:"p99Nanoseconds"`
+	// maxNanoseconds is the largest value.
+	// +required
+	MaxNanoseconds int64 `json:"maxNanoseconds"`
 }
 
 // TaggedFramesResult sums up the tagged frames of a load's streams, one of each.

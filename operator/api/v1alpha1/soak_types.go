@@ -124,7 +124,7 @@ type SoakInterval struct {
 	// maxNanoseconds is the largest.
 	// +required
 	MaxNanoseconds int64 `json:"maxNanoseconds"`
-	// jitterNanoseconds is RFC 3550's interarrival jitter at the interval's end.
-	// +required
-	JitterNanoseconds int64 `json:"jitterNanoseconds"`
+	// jitterP99Nanoseconds is the p99 of the jitter. Absent with driver TRex.
+	// +optional
+	JitterP99Nanoseconds *int64 `json:"jitterP99Nanoseconds,omitempty"`
 }

@@ -32,7 +32,7 @@ func direction(name string, base int64) v1alpha1.LatencyDirectionResult {
 		DuplicateFrames:                     base + 3,
 		PacketDelayVariationP99Nanoseconds:  base + 4,
 		PacketDelayVariationP999Nanoseconds: new(base + 5),
-		JitterNanoseconds:                   base + 6,
+		Jitter:                              &v1alpha1.Jitter{MeanNanoseconds: base + 6, P99Nanoseconds: base + 8, MaxNanoseconds: base + 9},
 		Latency: v1alpha1.Delays{
 			Samples: 1000, MinNanoseconds: base + 11, MeanNanoseconds: base + 12, P50Nanoseconds: base + 13,
 			P90Nanoseconds: base + 14, P99Nanoseconds: base + 15, P999Nanoseconds: new(base + 16),
@@ -68,7 +68,9 @@ func TestEveryMetric(t *testing.T) {
 		v1alpha1.MetricDuplicate:                     {203, 103},
 		v1alpha1.MetricPacketDelayVariationP99:       {204, 104},
 		v1alpha1.MetricPacketDelayVariationP999:      {205, 105},
-		v1alpha1.MetricJitter:                        {206, 106},
+		v1alpha1.MetricJitterMean:                    {206, 106},
+		v1alpha1.MetricJitterP99:                     {208, 108},
+		v1alpha1.MetricJitterMax:                     {209, 109},
 		v1alpha1.MetricTaggedFrameMean:               {207, 107},
 		v1alpha1.MetricLatencyMin:                    {211, 111},
 		v1alpha1.MetricLatencyMean:                   {212, 112},
@@ -147,9 +149,9 @@ func TestEvaluate(t *testing.T) {
 			},
 		},
 		"a starved direction": {
-			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricJitter, Load: "starved", Size: "64"}, AtMost: ptr[int64](1000)},
+			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricJitterP99, Load: "starved", Size: "64"}, AtMost: ptr[int64](1000)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "JitterNanoseconds at starved, Reverse, has no figure: nothing arrived"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "JitterP99Nanoseconds at starved, Reverse, has no figure: nothing arrived"},
 			},
 		},
 		"loss of a starved direction is a figure": {

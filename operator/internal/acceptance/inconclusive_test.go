@@ -239,7 +239,7 @@ func TestStalls(t *testing.T) {
 func TestWhatIsNotCounted(t *testing.T) {
 	direction := v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 5000, Latency: v1alpha1.Delays{Samples: 5000}}
 	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: direction}}}}}
-	for _, metric := range []v1alpha1.Metric{v1alpha1.MetricJitter, v1alpha1.MetricDelayVariationP99, v1alpha1.MetricTaggedFrameMean} {
+	for _, metric := range []v1alpha1.Metric{v1alpha1.MetricJitterMean, v1alpha1.MetricJitterP99, v1alpha1.MetricJitterMax, v1alpha1.MetricDelayVariationP99, v1alpha1.MetricTaggedFrameMean} {
 		check(t, frame, decided{name: string(metric), metric: metric, load: "idle", atMost: 1, want: inconclusive, code: v1alpha1.DoubtNotCounted})
 	}
 }

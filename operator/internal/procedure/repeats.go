@@ -247,12 +247,22 @@ func combineDirection(group []v1alpha1.DirectionResult) (out v1alpha1.DirectionR
 			summarized(v1alpha1.MetricLatencyP50, values(group, latencyP50), out.Latency.P50Nanoseconds),
 			summarized(v1alpha1.MetricLatencyP99, values(group, latencyP99), out.Latency.P99Nanoseconds)...)
 	}
-	// A generator may have a jitter, never 0, without the distribution of the variation.
-	starved := slices.ContainsFunc(group, func(d v1alpha1.DirectionResult) bool { return d.JitterNanoseconds == 0 })
-	if out.DelayVariation.Samples > 0 || !starved {
-		out.JitterNanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.JitterNanoseconds })
-	}
+	out.Jitter = combineJitter(group)
 	return out, over
+}
+
+// combineJitter returns nothing where one repeat has none, as combineDelays does.
+func combineJitter(group []v1alpha1.DirectionResult) *v1alpha1.Jitter {
+	out := &v1alpha1.Jitter{}
+	for _, d := range group {
+		if d.Jitter == nil {
+			return nil
+		}
+		out.MaxNanoseconds = max(out.MaxNanoseconds, d.Jitter.MaxNanoseconds)
+	}
+	out.MeanNanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.Jitter.MeanNanoseconds })
+	out.P99Nanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.Jitter.P99Nanoseconds })
+	return out
 }
 
 // sumOf returns nil where neither is there.

@@ -186,7 +186,16 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 		DelayVariation:                      delays(d.DelayVariation),
 		PacketDelayVariationP99Nanoseconds:  signed(d.PacketDelayVariationP99()),
 		PacketDelayVariationP999Nanoseconds: knownSigned(d.PacketDelayVariationP999()),
-		JitterNanoseconds:                   signed(d.JitterNanoseconds),
+		Jitter:                              jitter(d.Jitter),
+	}
+}
+
+func jitter(j *measure.Jitter) *v1alpha1.Jitter {
+	if j == nil {
+		return nil
+	}
+	return &v1alpha1.Jitter{
+		MeanNanoseconds: signed(j.MeanNanoseconds), P99Nanoseconds: signed(j.P99Nanoseconds), MaxNanoseconds: signed(j.MaxNanoseconds),
 	}
 }
 

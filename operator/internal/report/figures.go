@@ -204,13 +204,13 @@ func taggedSection(doc Document, l letters) section {
 func variationSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "Delay variation and loss", columns: []column{
-		number("Size"), left("Load"), left("Direction"), number("Jitter" + unit), number("IPDV p99" + unit),
-		number("PDV p99" + unit), number("PDV p99.9" + unit), number("Sent"), number("Received"), number("Loss ppm"),
+		number("Size"), left("Load"), left("Direction"), number("Jitter mean" + unit), number("Jitter p99" + unit), number("Jitter max" + unit),
+		number("IPDV p99" + unit), number("PDV p99" + unit), number("PDV p99.9" + unit), number("Sent"), number("Received"), number("Loss ppm"),
 		number("Reordered"), number("Duplicate"),
 	}}
 	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.LatencyDirectionResult) {
 		row := []string{frameName(frame), load.Load, d.Direction}
-		row = append(row, jitter(d.DirectionResult))
+		row = append(row, jitter(d.DirectionResult)...)
 		row = append(row, figures(d.DelayVariation.Samples, d.DelayVariation.P99Nanoseconds)...)
 		row = append(row, figures(d.Latency.Samples, d.PacketDelayVariationP99Nanoseconds)...)
 		row = append(row, known(d.PacketDelayVariationP999Nanoseconds, microseconds))
@@ -262,17 +262,12 @@ func figures(samples int64, nanoseconds ...int64) []string {
 	return cells
 }
 
-// hasJitter reports whether there is a jitter: a generator may have one without the distribution of
-// the variation, and never 0 where it has one.
-func hasJitter(d v1alpha1.DirectionResult) bool {
-	return d.DelayVariation.Samples > 0 || d.JitterNanoseconds > 0
-}
-
-func jitter(d v1alpha1.DirectionResult) string {
-	if !hasJitter(d) {
-		return none
+// jitter returns the mean, the p99 and the maximum.
+func jitter(d v1alpha1.DirectionResult) []string {
+	if d.Jitter == nil {
+		return []string{none, none, none}
 	}
-	return microseconds(d.JitterNanoseconds)
+	return []string{microseconds(d.Jitter.MeanNanoseconds), microseconds(d.Jitter.P99Nanoseconds), microseconds(d.Jitter.MaxNanoseconds)}
 }
 
 func eachDirection(doc Document, visit func(v1alpha1.FrameResult, v1alpha1.LatencyResult, v1alpha1.LatencyDirectionResult)) {

@@ -91,12 +91,12 @@ func soak() *v1alpha1.SoakResult {
 		IntendedFramesPerSecond: 12_207, End: v1alpha1.SoakLoss, SendingSeconds: 900, LossPartsPerMillion: 1334,
 		Worst: v1alpha1.WorstCase{
 			LossPartsPerMillion: 4000, LatencyMeanNanoseconds: 7000, LatencyP99Nanoseconds: 31_000, LatencyMaxNanoseconds: 2_000_000,
-			DelayVariationMaxNanoseconds: new(int64(1_990_000)), JitterNanoseconds: 1500, OneWayBudgetPartsPerMillion: 13_334,
+			DelayVariationMaxNanoseconds: new(int64(1_990_000)), JitterP99Nanoseconds: new(int64(1500)), OneWayBudgetPartsPerMillion: 13_334,
 		},
 		Intervals: []v1alpha1.SoakInterval{
-			{P50Nanoseconds: 6000, P99Nanoseconds: 20_000, MaxNanoseconds: 90_000, JitterNanoseconds: 1200},
-			{StartSeconds: 300, P50Nanoseconds: 6000, P99Nanoseconds: 20_500, MaxNanoseconds: 95_000, JitterNanoseconds: 1210},
-			{StartSeconds: 601, LossPartsPerMillion: 4000, P50Nanoseconds: 6500, P99Nanoseconds: 31_000, MaxNanoseconds: 2_000_000, JitterNanoseconds: 1500},
+			{P50Nanoseconds: 6000, P99Nanoseconds: 20_000, MaxNanoseconds: 90_000, JitterP99Nanoseconds: new(int64(1200))},
+			{StartSeconds: 300, P50Nanoseconds: 6000, P99Nanoseconds: 20_500, MaxNanoseconds: 95_000, JitterP99Nanoseconds: new(int64(1210))},
+			{StartSeconds: 601, LossPartsPerMillion: 4000, P50Nanoseconds: 6500, P99Nanoseconds: 31_000, MaxNanoseconds: 2_000_000, JitterP99Nanoseconds: new(int64(1500))},
 		},
 	}
 }
@@ -127,7 +127,8 @@ func directionsAround(nanoseconds, lost int64) []v1alpha1.DirectionResult {
 		around := nanoseconds + int64(i)*100
 		out = append(out, v1alpha1.DirectionResult{
 			Direction: string(direction), SentFrames: 732_420, ReceivedFrames: 732_420 - lost, LossPartsPerMillion: lost,
-			Latency: delaysAround(around), DelayVariation: delaysAround(around / 4), PacketDelayVariationP999Nanoseconds: new(4*around - around/2), JitterNanoseconds: around / 5,
+			Latency: delaysAround(around), DelayVariation: delaysAround(around / 4), PacketDelayVariationP999Nanoseconds: new(4*around - around/2),
+			Jitter: &v1alpha1.Jitter{MeanNanoseconds: around / 5, P99Nanoseconds: around / 4, MaxNanoseconds: around / 2},
 		})
 	}
 	return out
@@ -148,7 +149,7 @@ func fixedLoadResults() []v1alpha1.FixedLoadResult {
 			Profile: "b256", IntendedFramesPerSecond: 12_207,
 			Worst: v1alpha1.WorstCase{
 				LatencyMeanNanoseconds: 8100, LatencyP99Nanoseconds: 24_300, LatencyMaxNanoseconds: 48_600,
-				DelayVariationMaxNanoseconds: new(int64(12_150)), JitterNanoseconds: 1620, OneWayBudgetPartsPerMillion: 324, LossPartsPerMillion: 2,
+				DelayVariationMaxNanoseconds: new(int64(12_150)), JitterP99Nanoseconds: new(int64(1620)), OneWayBudgetPartsPerMillion: 324, LossPartsPerMillion: 2,
 			},
 			Repeats: []v1alpha1.RepeatResult{
 				{Repeat: 1, Directions: directionsAround(7000, 0)}, {Repeat: 2, Directions: directionsAround(8000, 2)},
