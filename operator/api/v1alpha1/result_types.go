@@ -368,6 +368,12 @@ type DirectionResult struct {
 	// +kubebuilder:validation:Minimum=0
 	OverflowFrames int64 `json:"overflowFrames,omitempty"`
 
+	// peakFramesPerSecond is the largest rate of departures over a millisecond.
+	// Absent where the driver has no receive ring.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	PeakFramesPerSecond int64 `json:"peakFramesPerSecond,omitempty"`
+
 	// refusedFrames were dropped by the sending port, and count as overflowFrames do.
 	// Absent: none.
 	// +optional

@@ -164,7 +164,8 @@ type XDPGenerator struct {
 
 	// ringFrames is how many frames that are due may wait while the device holds the
 	// core that sends, as in the receive ring of a network card. A frame that finds it
-	// full is lost by a device that works on that core, and not sent elsewhere. Default 1024.
+	// full is lost by a device that works on that core, and not sent elsewhere, where no
+	// more wait than are due in 50 µs. Default 1024.
 	// +optional
 	// +kubebuilder:default=1024
 	// +kubebuilder:validation:Minimum=1

@@ -138,6 +138,9 @@ func (p place) direction(d v1alpha1.DirectionResult) {
 		p.add("OverflowFrames", d.OverflowFrames)
 		p.add("RefusedFrames", d.RefusedFrames)
 	}
+	if d.PeakFramesPerSecond > 0 {
+		p.add("PeakFramesPerSecond", d.PeakFramesPerSecond)
+	}
 	p.from(d.SentFrames).add(v1alpha1.MetricLoss, d.LossPartsPerMillion)
 	arrived := p.from(d.Latency.Samples)
 	arrived.add(v1alpha1.MetricReordered, d.ReorderedFrames)

@@ -231,6 +231,7 @@ func combineDirection(group []v1alpha1.DirectionResult) (out v1alpha1.DirectionR
 		out.ReorderedFrames += d.ReorderedFrames
 		out.DuplicateFrames += d.DuplicateFrames
 		out.OverflowFrames += d.OverflowFrames
+		out.PeakFramesPerSecond = max(out.PeakFramesPerSecond, d.PeakFramesPerSecond)
 		out.RefusedFrames += d.RefusedFrames
 		out.SentFragments = sumOf(out.SentFragments, d.SentFragments)
 		out.ReceivedFragments = sumOf(out.ReceivedFragments, d.ReceivedFragments)

@@ -175,6 +175,7 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 		SentFrames:                          signed(d.SentFrames),
 		ReceivedFrames:                      signed(d.ReceivedFrames),
 		OverflowFrames:                      signed(d.OverflowFrames),
+		PeakFramesPerSecond:                 signed(1000 * d.MostInMillisecond),
 		RefusedFrames:                       signed(d.RefusedFrames),
 		LossPartsPerMillion:                 lossPartsPerMillion(d.LostFrames(), d.SentFrames),
 		ReorderedFrames:                     signed(d.ReorderedFrames),

@@ -76,7 +76,7 @@ func waitSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "Wait before the departure, and delay since", columns: []column{
 		number("Size"), left("Load"), left("Direction"), number("Wait p50" + unit), number("p99" + unit), number("max" + unit),
-		number("Since p50" + unit), number("p99" + unit), number("max" + unit), number("Found the ring full"), number("Refused by the port"),
+		number("Since p50" + unit), number("p99" + unit), number("max" + unit), number("Peak k frames/s"), number("Found the ring full"), number("Refused by the port"),
 	}}
 	row := func(frame v1alpha1.FrameResult, load string, d v1alpha1.DirectionResult) {
 		wait, since := d.Lateness, d.DelaySinceDeparture
@@ -86,7 +86,7 @@ func waitSection(doc Document, l letters) section {
 		cells := []string{frameName(frame), load, d.Direction}
 		cells = append(cells, figures(d.Latency.Samples, wait.P50Nanoseconds, wait.P99Nanoseconds, wait.MaxNanoseconds,
 			since.P50Nanoseconds, since.P99Nanoseconds, since.MaxNanoseconds)...)
-		s.rows = append(s.rows, append(cells, count(d.OverflowFrames), count(d.RefusedFrames)))
+		s.rows = append(s.rows, append(cells, kiloFrames(d.PeakFramesPerSecond), count(d.OverflowFrames), count(d.RefusedFrames)))
 	}
 	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.LatencyDirectionResult) {
 		row(frame, load.Load, d.DirectionResult)
@@ -101,7 +101,7 @@ func waitSection(doc Document, l letters) section {
 		}
 	}
 	if len(s.rows) > 0 {
-		s.notes = []string{"The delay of a frame in the other tables is the sum of both: it begins when the frame is due. The wait is in the generator's receive ring, while the device or the generator uses the core that sends."}
+		s.notes = []string{"The delay of a frame in the other tables is the sum of both: it begins when the frame is due. The wait is in the generator's receive ring, while the device or the generator uses the core that sends. The peak is the largest rate of departures over a millisecond."}
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -141,8 +142,43 @@ func TestBusyMachineOnASeparatePath(t *testing.T) {
 	}
 }
 
-// spinOn has another process spin on a CPU until the test ends.
-func spinOn(t *testing.T, cpu int) {
+// TestNoBurstAfterAStall has another process take the CPU that sends for milliseconds at a time.
+// What was due in such a time leaves only where the ring is the device's.
+func TestNoBurstAfterAStall(t *testing.T) {
+	const rate, aMillisecond = 100_000, 100
+	for _, c := range []struct {
+		hop   measure.Hop
+		burst bool
+	}{{measure.HopSeparate, false}, {measure.HopTap, false}, {measure.HopInline, true}} {
+		p := buildPath(t, routedWithNAPI)
+		path := p.IPv4(measure.Forward)
+		path.Hop = c.hop
+		d := open(t, p, Config{Path: path, Scheduling: Fair})
+		stop := spinOn(t, d.cpus[0])
+		o, err := d.Measure(t.Context(), trialOf(64, rate, time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := o.Directions[0]
+		// A frame at either end of the millisecond may be one more.
+		if most := got.MostInMillisecond; most < aMillisecond/2 || (most > aMillisecond*105/100+2) != c.burst {
+			t.Errorf("%s: %d frames left in a millisecond at %d frames/s, and a burst: want %t", c.hop, most, rate, c.burst)
+		}
+		if stalled := time.Duration(d.state.Transmitters[0].LongestAway); stalled < time.Millisecond {
+			t.Errorf("%s: the longest stall is %v", c.hop, stalled)
+		}
+		if !c.burst && (got.OverflowFrames == 0 || got.UnsentFrames() != got.OverflowFrames+got.RefusedFrames) {
+			t.Errorf("%s: %+v", c.hop, got)
+		}
+		stop()
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// spinOn has another process spin on a CPU until the test ends, or until it is stopped.
+func spinOn(t *testing.T, cpu int) (stop func()) {
 	t.Helper()
 	spinner := exec.Command("taskset", "-c", strconv.Itoa(cpu), "sh", "-c", "while :; do :; done")
 	// It must not spin permanently if the tests are killed.
@@ -151,9 +187,11 @@ func spinOn(t *testing.T, cpu int) {
 	if err := spinner.Start(); err != nil {
 		t.Fatalf("%v (test/scripts/prerequisites.sh debian installs taskset)", err)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		_ = spinner.Process.Kill()
 		_ = spinner.Wait()
 		runtime.UnlockOSThread()
 	})
+	t.Cleanup(stop)
+	return stop
 }
