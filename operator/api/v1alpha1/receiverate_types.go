@@ -49,7 +49,7 @@ type ReceiveRateResult struct {
 	// +kubebuilder:validation:MaxItems=20
 	Trials []ReceiveRateTrial `json:"trials,omitempty"`
 
-	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// doubts are why the figures may not be the device's, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -148,6 +148,14 @@ type DelayQuantiles struct {
 	MaxNanoseconds uint64 `json:"max"`
 }
 
+// Jitter is RFC 3550 section 6.4.1's running mean with gain 1/16, over the trial: all values after
+// the first frame's.
+type Jitter struct {
+	MeanNanoseconds uint64 `json:"mean"`
+	P99Nanoseconds  uint64 `json:"p99"`
+	MaxNanoseconds  uint64 `json:"max"`
+}
+
 // TaggedFrame is the one frame of a stream that was timed by itself: the first that was due
 // at the trial's TaggedFrameNanoseconds or later.
 type TaggedFrame struct {
@@ -207,8 +215,8 @@ type DirectionOutcome struct {
 	// DelayVariation is |D(i)-D(i-1)| of frames that arrived one after the
 	// other in sequence: the absolute IPDV (RFC 3393, RFC 5481 section 4.1).
 	DelayVariation Delays `json:"delayVariation,omitzero"`
-	// JitterNanoseconds is RFC 3550 section 6.4.1's running mean with gain 1/16, at the trial's end.
-	JitterNanoseconds uint64 `json:"jitterNanoseconds"`
+	// Jitter is nil if fewer than two frames arrived, and if the driver does not count it.
+	Jitter *Jitter `json:"jitter,omitempty"`
 }
 
 // LostFrames returns how many sent frames never arrived.

@@ -55,7 +55,7 @@ func countsOnly(outcome measure.Outcome) measure.Outcome {
 		d := &outcome.Directions[i]
 		d.Latency, d.DelayVariation = measure.Delays{}, measure.Delays{}
 		d.Lateness, d.DelaySinceDeparture = measure.DelayQuantiles{}, measure.DelayQuantiles{}
-		d.FirstFrameNanoseconds, d.JitterNanoseconds, d.MostInMillisecond = 0, 0, 0
+		d.FirstFrameNanoseconds, d.Jitter, d.MostInMillisecond = 0, nil, 0
 	}
 	var doubts []measure.Doubt
 	for _, d := range outcome.Doubts {

@@ -120,7 +120,7 @@ func TestRecordBytes(t *testing.T) {
 		wait := measure.DelayQuantiles{P50Nanoseconds: 3_210, P99Nanoseconds: 24_600, MaxNanoseconds: 130_110}
 		return measure.DirectionOutcome{
 			Direction: d, IntendedFrames: 632_020, SentFrames: 632_020, OverflowFrames: 12_011, MostInMillisecond: 12_345, RefusedFrames: 11, LateArrivals: 11, ReceivedFrames: 620_009, FirstFrameNanoseconds: 9_120,
-			Latency: delays, DelayVariation: delays, Lateness: wait, DelaySinceDeparture: wait, JitterNanoseconds: 1_763,
+			Latency: delays, DelayVariation: delays, Lateness: wait, DelaySinceDeparture: wait, Jitter: &measure.Jitter{MeanNanoseconds: 1_763, P99Nanoseconds: 4_763, MaxNanoseconds: 11_763},
 		}
 	}
 	record := measure.Record{

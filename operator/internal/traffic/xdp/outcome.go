@@ -77,7 +77,7 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 		Lateness:              briefly(&histograms[histogramLateness], t.Latest),
 		DelaySinceDeparture:   briefly(&histograms[histogramSinceDeparture], r.LongestSinceDeparture),
 		DelayVariation:        delays(&histograms[histogramVariation], r.Variation),
-		JitterNanoseconds:     r.Jitter >> 4,
+		Jitter:                jitterOf(&histograms[histogramJitter], r),
 	}
 	if trial.Packet != nil {
 		out.SentFragments, out.ReceivedFragments = account.fragments, r.Fragments

@@ -106,7 +106,7 @@ func TestDoubts(t *testing.T) {
 		}), measure.DoubtPreempted, true},
 		"late arrivals":          {whole(func(c *ended) { c.lateArrivals = 3 }), measure.DoubtLateArrivals, false},
 		"frames without a trace": {inline(func(c *ended) { c.made, c.received = 990, 990 }), measure.DoubtUnaccounted, true},
-		"too late to be known":       {whole(func(c *ended) { c.beyond = 1 }), measure.DoubtUnaccounted, false},
+		"too late to be known":   {whole(func(c *ended) { c.beyond = 1 }), measure.DoubtUnaccounted, false},
 		"a few frames of others": {ended: whole(func(c *ended) { c.foreign, c.stray = 60, 40 })},
 		"many frames of others":  {whole(func(c *ended) { c.foreign, c.stray = 61, 40 }), measure.DoubtUnaccounted, false},
 		"others among many": {ended: whole(func(c *ended) {
