@@ -49,3 +49,21 @@ func TestShareOutOfRange(t *testing.T) {
 		t.Errorf("1 %% of 100 frames/s for 100 ms: %v, want reason %s", err, v1alpha1.ReasonInvalidTrial)
 	}
 }
+
+// TestBatch wants equal batches at all loads, in one direction and in both.
+func TestBatch(t *testing.T) {
+	for _, directions := range [][]measure.Direction{{measure.Forward}, {measure.Forward, measure.Reverse}} {
+		p := buildPath(t, routedWithNAPI)
+		d := open(t, p, Config{Path: p.IPv4(directions...), Threads: 1})
+		for rate, want := range map[uint64]uint32{0: flatOutBatch, 1: ratedBatch, 149_999: ratedBatch, 300_001: ratedBatch, 14_880_952: ratedBatch} {
+			for _, s := range d.senders(trialOf(64, rate, time.Second), [2]template{}) {
+				if s.batch != want {
+					t.Errorf("%v: a batch of %d at %d frames/s, want %d", directions, s.batch, rate, want)
+				}
+			}
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
