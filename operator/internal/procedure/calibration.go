@@ -35,11 +35,11 @@ func (c calibrationOf) expected(w *replay, ph phase) time.Duration {
 	return w.cost(c.trials(w, ph), calibrationDuration.Nanoseconds())
 }
 
-// expects returns true for a doubt that a flat-out calibration measures: how much the generator
-// sends and receives. Its own drops are a part of that answer.
+// expects returns true for a doubt that an overloaded generator always has: how much it sends and
+// receives is what the calibration measures.
 func (c calibrationOf) expects(_ measure.Stage, doubt string) bool {
 	return c.name == measure.StageCalibrateRate &&
-		(doubt == measure.DoubtReceiveDrops || doubt == measure.DoubtTransmitDrops || doubt == measure.DoubtUnsent)
+		(doubt == measure.DoubtReceiveDrops || doubt == measure.DoubtTransmitDrops || doubt == measure.DoubtUnsent || doubt == measure.DoubtOverflow)
 }
 
 // reportRun adds the sizes for which both trials have ended.
@@ -49,14 +49,27 @@ func (c calibrationOf) reportRun(w *replay, figures *Figures) {
 	}
 }
 
-func (c calibrationOf) fill(w *replay, p *part, records []measure.Record) error {
-	rate := uint64(0)
+// beyondACore is more frames per second than a core makes.
+const beyondACore = 20_000_000
+
+// load returns the load of a calibration's trials. With a load the generator sends as it does in
+// every trial that the calibration is compared with, in no other way. Where it shares a core with
+// the device, what it needs of that core matters below line rate too.
+func (c calibrationOf) load(w *replay, size measure.Size) (uint64, error) {
 	if c.name == measure.StageCalibrateLatency {
-		limit, err := w.limit(p.size)
-		if err != nil {
-			return err
-		}
-		rate = min(calibrationLowFramesPerSecond, limit.framesPerSecond)
+		limit, err := w.limit(size)
+		return min(calibrationLowFramesPerSecond, limit.framesPerSecond), err
+	}
+	if w.instr.Chain.Hop == measure.HopInline {
+		return max(beyondACore, lineRate(w.instr, size)), nil
+	}
+	return lineRate(w.instr, size), nil
+}
+
+func (c calibrationOf) fill(w *replay, p *part, records []measure.Record) error {
+	rate, err := c.load(w, p.size)
+	if err != nil {
+		return err
 	}
 	p.next = w.trial(p.size, rate, calibrationDuration.Nanoseconds())
 	if err := p.times(c.trials(w, p.phase), records); err != nil || !p.over {
@@ -73,7 +86,11 @@ func (c calibrationOf) fill(w *replay, p *part, records []measure.Record) error 
 }
 
 // reached is what arrived in a calibration's slowest and fastest trial, in frames per second.
-type reached struct{ lowest, highest uint64 }
+type reached struct {
+	lowest, highest uint64
+	// whole says that all frames of a trial arrived: the generator's limit was not reached.
+	whole bool
+}
 
 // reached returns what the generator reached without a device, and false before that is known.
 func (w *replay) reached(size measure.Size) (reached, bool) {
@@ -83,7 +100,8 @@ func (w *replay) reached(size measure.Size) (reached, bool) {
 	}
 	var out reached
 	for i, r := range p.counted {
-		rate := uint64(r.Outcome.ForwardingFramesPerSecond())
+		rate := wholeFrames(r.Outcome.ForwardingFramesPerSecond())
+		out.whole = out.whole || !fellShort(r) && r.Outcome.LossRatio() == 0
 		out.highest = max(out.highest, rate)
 		if i == 0 || rate < out.lowest {
 			out.lowest = rate

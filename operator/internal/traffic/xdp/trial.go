@@ -184,6 +184,10 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 			t.EndAt = never
 			t.IntendedFrames = s.IntendedFrames(trial)
 			t.RingFrames = uint64(d.config.RingFrames)
+			if share := uint64(s.LoadPercent); share > 0 && !d.inline() {
+				// Full rings are emptied in proportion to their places.
+				t.RingFrames = max(1, t.RingFrames*share/100)
+			}
 			t.Schedule = trafficSchedule{Start: t.Due, FramesPerSecond: rate, GapNanoseconds: 1e9 / rate, GapRemainder: 1e9 % rate}
 			r.Schedule = t.Schedule
 			if t.IntendedFrames > math.MaxUint32 {

@@ -11,13 +11,13 @@ import (
 
 // ended is what the programs and the machine counted in a trial of 1,000 frames in a second.
 type ended struct {
-	hop                        measure.Hop
-	arrived, made, overflow    uint64
-	received, late             uint64
-	lateArrivals               uint64
-	seen                       watched
-	total, waited, gaps        time.Duration
-	frameCost, framesInASecond int64
+	hop                     measure.Hop
+	arrived, made, overflow uint64
+	received, late          uint64
+	lateArrivals            uint64
+	seen                    watched
+	total, waited, gaps     time.Duration
+	framesInASecond         int64
 }
 
 func (c ended) trial() measure.Trial {
@@ -33,7 +33,7 @@ func (c ended) driver() *Driver {
 	d := &Driver{cpus: []int{0}, state: &state{trafficState: &trafficState{}}, held: held{times: 7, waited: c.waited}}
 	d.config.RingFrames, d.config.Path.Hop = planning.DefaultRingFrames, c.hop
 	d.streams[0] = &stream
-	d.description.TransmitPath, d.description.FrameCostNanoseconds = Direct, c.frameCost
+	d.description.TransmitPath = Direct
 	t := &d.state.Transmitters[0]
 	t.Schedule.FramesPerSecond = c.trial().IntendedFramesPerSecond
 	t.Arrived, t.Made, t.Overflow = c.arrived, c.made, c.overflow
@@ -103,9 +103,6 @@ func TestDoubts(t *testing.T) {
 		}), measure.DoubtPreempted, true},
 		"late arrivals":              {whole(func(c *ended) { c.lateArrivals = 3 }), measure.DoubtLateArrivals, false},
 		"frames without a trace":     {inline(func(c *ended) { c.made, c.received = 990, 990 }), measure.DoubtUnaccounted, true},
-		"the driver's own work":      {inline(func(c *ended) { c.frameCost = 600_000 }), measure.DoubtLimited, false},
-		"its work on another core":   {ended: whole(func(c *ended) { c.frameCost = 600_000 })},
-		"little work of the driver":  {ended: inline(func(c *ended) { c.frameCost = 400_000 })},
 		"packets dropped in between": {whole(func(c *ended) { c.seen.softnet.dropped = 1 }), measure.DoubtKernelQueue, false},
 		"a few turns left":           {ended: whole(func(c *ended) { c.seen.softnet.squeezed = squeezesASecond })},
 		"many turns left":            {whole(func(c *ended) { c.seen.softnet.squeezed = squeezesASecond + 1 }), measure.DoubtKernelQueue, false},
