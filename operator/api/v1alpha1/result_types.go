@@ -322,6 +322,10 @@ type LatencyResult struct {
 	// +optional
 	Share *LoadShare `json:"share,omitempty"`
 
+	// bias is the delay without a device at the same load. Absent: it was not measured.
+	// +optional
+	Bias *LatencyBias `json:"bias,omitempty"`
+
 	// directions holds Forward, Reverse or both.
 	// +required
 	// +listType=atomic
@@ -341,6 +345,18 @@ type LatencyResult struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
 	AwayPartsPerMillion int64 `json:"awayPartsPerMillion,omitempty"`
+}
+
+// LatencyBias is the generator's own part of a one-way delay, of the worse direction.
+type LatencyBias struct {
+	// p50Nanoseconds is the median. It is not subtracted from any figure.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	P50Nanoseconds int64 `json:"p50Nanoseconds"`
+	// p99Nanoseconds is the 99th percentile.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	P99Nanoseconds int64 `json:"p99Nanoseconds"`
 }
 
 // DirectionResult is one direction of a load. All delays are one-way. Over

@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -32,7 +33,7 @@ func (c calibrationOf) trials(w *replay, _ phase) int {
 }
 
 func (c calibrationOf) expected(w *replay, ph phase) time.Duration {
-	return w.cost(c.trials(w, ph), calibrationDuration.Nanoseconds())
+	return w.cost(c.trials(w, ph), w.calibrationDuration())
 }
 
 // expects returns true for a doubt that an overloaded generator always has: how much it sends and
@@ -47,6 +48,11 @@ func (c calibrationOf) reportRun(w *replay, figures *Figures) {
 	if c.name == measure.StageCalibrateLatency {
 		figures.Calibration = w.calibration()
 	}
+}
+
+// calibrationDuration returns the duration of each trial without a device, in nanoseconds.
+func (w *replay) calibrationDuration() int64 {
+	return milliseconds(cmp.Or(w.instr.CalibrationMilliseconds, calibrationMilliseconds))
 }
 
 // beyondACore is more frames per second than a core makes.
@@ -71,7 +77,7 @@ func (c calibrationOf) fill(w *replay, p *part, records []measure.Record) error 
 	if err != nil {
 		return err
 	}
-	p.next = w.trial(p.size, rate, calibrationDuration.Nanoseconds())
+	p.next = w.trial(p.size, rate, w.calibrationDuration())
 	if err := p.times(c.trials(w, p.phase), records); err != nil || !p.over {
 		return err
 	}
@@ -110,16 +116,20 @@ func (w *replay) reached(size measure.Size) (reached, bool) {
 	return out, true
 }
 
-// latencyBias returns the larger median delay of the directions without a device, and false
-// before that is known.
-func (w *replay) latencyBias(size measure.Size) (uint64, bool) {
+// latencyBias returns the delay without a device at low load, and false before that is known.
+func (w *replay) latencyBias(size measure.Size) (v1alpha1.LatencyBias, bool) {
 	p := w.find(measure.StageCalibrateLatency, size)
 	if p == nil || !p.over {
-		return 0, false
+		return v1alpha1.LatencyBias{}, false
 	}
-	bias := uint64(0)
-	for _, d := range p.last().Outcome.Directions {
-		bias = max(bias, d.Latency.P50Nanoseconds)
+	return biasOf(p.last().Outcome), true
+}
+
+// biasOf returns the delays of a trial without a device, each of the worse direction.
+func biasOf(o measure.Outcome) (bias v1alpha1.LatencyBias) {
+	for _, d := range o.Directions {
+		bias.P50Nanoseconds = max(bias.P50Nanoseconds, signed(d.Latency.P50Nanoseconds))
+		bias.P99Nanoseconds = max(bias.P99Nanoseconds, signed(d.Latency.P99Nanoseconds))
 	}
-	return bias, true
+	return bias
 }
