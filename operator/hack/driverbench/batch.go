@@ -34,6 +34,10 @@ func compareBatches(ctx context.Context, rounds int) error {
 			return err
 		}
 	}
+	bridge := func() (*testpath.Path, error) { return testpath.Switched(0) }
+	if err := compareBatchesOn(ctx, "a bridge without a device", bridge, 0, rounds); err != nil {
+		return err
+	}
 	return compareBatchesOn(ctx, "no device", testpath.Direct, 0, rounds)
 }
 
