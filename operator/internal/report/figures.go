@@ -304,12 +304,8 @@ func trialSection(doc Document, l letters) section {
 			})
 			continue
 		}
-		intended := "maximum"
-		if r.Trial.IntendedFramesPerSecond > 0 {
-			intended = kiloFrames(int64(r.Trial.IntendedFramesPerSecond))
-		}
 		s.rows = append(s.rows, []string{
-			count(r.Index), string(r.Stage), orNone(r.Load), sentName(r.Trial), intended,
+			count(r.Index), string(r.Stage), orNone(r.Load), sentName(r.Trial), kiloFrames(int64(r.Trial.IntendedFramesPerSecond)),
 			kiloFrames(int64(r.Outcome.OfferedFramesPerSecond())), kiloFrames(int64(r.Outcome.ForwardingFramesPerSecond())),
 			seconds(r.Outcome.SendingNanoseconds), count(lossPartsPerMillion(r.Outcome)), worstP99(r.Outcome),
 			yesOrNo(r.Outcome.Valid()), orNone(doubtCodes(r.Outcome)),
