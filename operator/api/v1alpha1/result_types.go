@@ -204,18 +204,6 @@ type LatencyResult struct {
 	AwayPartsPerMillion int64 `json:"awayPartsPerMillion,omitempty"`
 }
 
-// LatencyBias is the generator's own part of a one-way delay, of the worse direction.
-type LatencyBias struct {
-	// p50Nanoseconds is the median. It is not subtracted from any figure.
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	P50Nanoseconds int64 `json:"p50Nanoseconds"`
-	// p99Nanoseconds is the 99th percentile.
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	P99Nanoseconds int64 `json:"p99Nanoseconds"`
-}
-
 // DirectionResult is one direction of a load. All delays are one-way. Over
 // repeats, frames are added up, the smallest and largest delay are those of all
 // repeats, and every other delay is the mean of the repeats' own.
