@@ -180,6 +180,10 @@ type LatencyResult struct {
 	// +optional
 	Share *LoadShare `json:"share,omitempty"`
 
+	// bias is the delay without a device at the same load. Absent: it was not measured.
+	// +optional
+	Bias *LatencyBias `json:"bias,omitempty"`
+
 	// directions holds Forward, Reverse or both.
 	// +required
 	// +listType=atomic

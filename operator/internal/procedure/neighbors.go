@@ -31,7 +31,7 @@ func of(side bool, records []measure.Record) []measure.Record {
 }
 
 func calibrates(stage measure.Stage) bool {
-	return stage == measure.StageCalibrateRate || stage == measure.StageCalibrateLatency
+	return stage == measure.StageCalibrateRate || stage == measure.StageCalibrateLatency || stage == measure.StageCalibrateLoad
 }
 
 // Next returns what comes after the records. A *measure.Failure means that the measurement cannot

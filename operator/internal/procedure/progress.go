@@ -29,7 +29,7 @@ func progress(instr measure.Instructions, records []measure.Record) measure.Prog
 			passed += expected.Seconds()
 			continue
 		}
-		out.Calibrated = out.Calibrated && ph.path() != PathCalibration
+		out.Calibrated = out.Calibrated && ph.measurement.place() != beforeChain
 		share, remaining := 0.0, expected
 		if i < len(w.parts) {
 			share, remaining = ph.measurement.within(w, w.parts[i], expected)

@@ -36,6 +36,9 @@ func phases(instr measure.Instructions) []phase {
 		out = append(out, phasesAt(perSize, instr, size)...)
 	}
 	out = append(out, phasesAt(afterSizes, instr, wholeRun)...)
+	for _, size := range instr.Sizes {
+		out = append(out, phasesAt(atTheEnd, instr, size)...)
+	}
 	return loadsInOrder(instr, inRepeatsOf(out, int(instr.Repeats)))
 }
 
