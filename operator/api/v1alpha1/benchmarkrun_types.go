@@ -160,7 +160,7 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
-	// sessions of a measurement that was suspended or restarted, the first 32 of them. Absent: there is one.
+	// sessions of a measurement that was suspended or restarted.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -202,6 +202,13 @@ type BenchmarkRunStatus struct {
 	// connections is what measurements.connections found.
 	// +optional
 	Connections *ConnectionsResult `json:"connections,omitempty"`
+
+	// cpu is what the chain's node and functions used at each figure, sizes first. Absent where
+	// the node and the functions did not report it.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1024
+	CPU []CPUResult `json:"cpu,omitempty"`
 
 	// baseline has the earlier run's figures next to this run's, with
 	// spec.experiment.baseline.

@@ -182,5 +182,5 @@ func (w *replay) widthOf(key v1alpha1.FigureKey) float64 {
 
 // list returns the figures as a list that others can be joined with.
 func (f Figures) list() []figure.Figure {
-	return figure.Results{Frames: f.Frames, TCP: f.TCP, Connections: f.Connections}.Figures()
+	return figure.Results{Frames: f.Frames, TCP: f.TCP, Connections: f.Connections, CPU: f.CPU}.Figures()
 }
