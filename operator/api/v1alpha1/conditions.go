@@ -247,6 +247,8 @@ const (
 	WarningLossInversion = "LossInversion"
 	// WarningInvalidTrials: trials were repeated because the generator doubted them.
 	WarningInvalidTrials = "InvalidTrials"
+	// WarningSeveralSessions: the measurement was suspended or restarted, and continued by another measurer.
+	WarningSeveralSessions = "SeveralSessions"
 	// WarningInterruptedTrials: in trials that count frames went missing while other work held the generator's core, so they may not be the device's.
 	WarningInterruptedTrials = "InterruptedTrials"
 	// WarningLateFrames: frames arrived after their trial had ended, where they count as lost.
@@ -302,6 +304,9 @@ const (
 	WarningVirtualMachineMismatch = "VirtualMachineMismatch"
 	// WarningNeighborLoadNotReached: a neighbor took or sent less than 90 % of its load.
 	WarningNeighborLoadNotReached = "NeighborLoadNotReached"
+	// WarningComparisonDrift: without the neighbors a figure changed by more than half of what the
+	// neighbors changed.
+	WarningComparisonDrift = "ComparisonDrift"
 	// WarningNeighborStopped: in trials that count a neighbor had no load, or did not report
 	// it.
 	WarningNeighborStopped = "NeighborStopped"

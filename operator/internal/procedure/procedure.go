@@ -62,20 +62,13 @@ type Step struct {
 	Why string
 }
 
-// next does what Next does, for one side.
-func next(instr measure.Instructions, records []measure.Record) (Step, error) {
-	w := replayRecords(instr, records)
-	if w.err != nil {
-		return Step{}, w.err
-	}
+// step returns the next trial of the open part.
+func (w *replay) step() Step {
 	open := w.open()
-	if open == nil {
-		return Step{Done: true}, nil
-	}
 	return Step{
 		Path: open.path(), Stage: open.recordedAs(), Load: open.load.Name, Repeat: open.repeat,
 		Trial: open.next, Why: open.why,
-	}, nil
+	}
 }
 
 func validate(instr measure.Instructions) error {
