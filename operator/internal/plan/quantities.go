@@ -7,7 +7,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// checkQuantities refuses amounts of CPU, memory and disk that nobody can read. Admission refuses
+// checkQuantities refuses amounts of CPU, memory and disk that cannot be read. Admission refuses
 // them too, unless the cluster has another version of the kinds.
 func checkQuantities(in Input) error {
 	type amount struct {

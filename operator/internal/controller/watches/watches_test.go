@@ -22,7 +22,7 @@ import (
 )
 
 // TestAKindThatCannotBeRead: the API server returns a list that cannot be decoded, until
-// somebody deletes the object.
+// a user deletes the object.
 func TestAKindThatCannotBeRead(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	w := watches.New(clock)
