@@ -1,5 +1,5 @@
 // Package watches knows which kinds of objects the operator cannot read from the API server. Its
-// caches then keep what they had: nothing else shows that they stand still.
+// caches then keep what they had: nothing else shows that they do not change.
 package watches
 
 import (
