@@ -6,7 +6,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// reasons are those that a measurer gives. Whoever may write ConfigMaps in a run's namespace may
+// reasons are those that a measurer gives. A user who may write ConfigMaps in a run's namespace may
 // store another one; it must neither end a run as Succeeded nor be no reason of a condition at all.
 var reasons = map[string]bool{
 	v1alpha1.ReasonCannotLoadBPF:                 true,
