@@ -2,6 +2,7 @@ package v1alpha1_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -96,6 +97,15 @@ func object(t *testing.T, base string, fields map[string]string) *unstructured.U
 	return &unstructured.Unstructured{Object: content}
 }
 
+// convert reads an object as the operator's client does.
+func convert(o *unstructured.Unstructured, into any) error {
+	text, err := o.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
 func create(o *unstructured.Unstructured) error {
 	return client.WithFieldValidation(server, "Strict").Create(context.Background(), o, client.DryRunAll)
 }
@@ -133,7 +143,7 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"frame of 63":             {run("spec.experiment.traffic", "{frameBytes: [63]}"), []string{"spec.experiment.traffic.frameBytes[0]", "greater than or equal to 64"}},
 		"frame of 9019":           {run("spec.experiment.traffic", "{frameBytes: [9019]}"), []string{"spec.experiment.traffic.frameBytes[0]", "less than or equal to 9018"}},
 		"frame above own MTU":     {run("spec.experiment.chain", "[{name: r, function: Router, west: {mtuBytes: 1400}}]"), []string{"spec.experiment.traffic.frameBytes", "mtuBytes"}},
-		"same frame twice":        {run("spec.experiment.traffic", "{frameBytes: [64, 64]}"), []string{"spec.experiment.traffic.frameBytes[1]", "Duplicate value"}},
+		"same frame twice":        {run("spec.experiment.traffic", "{frameBytes: [64, 64]}"), []string{"spec.experiment.traffic.frameBytes", "names a value twice"}},
 		"IPv6 frame of 64":        {run("spec.experiment.traffic", "{ipFamily: IPv6, frameBytes: [64]}"), []string{"spec.experiment.traffic.frameBytes", "at least 82 bytes"}},
 		"TCP":                     {run("spec.experiment.traffic", "{kind: TCP}"), []string{"spec.experiment.traffic.kind", "measure TCP by measurements.tcp"}},
 		"baseline: none named":    {run("spec.experiment.baseline", "{}"), []string{"spec.experiment.baseline.runRef", "Required value"}},
@@ -141,7 +151,10 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"baseline: itself":        {run("spec.experiment.baseline", "{runRef: {name: run}}"), []string{"spec.experiment.baseline.runRef", "name an earlier run"}},
 		"baseline: its name":      {run("spec.experiment.baseline", "{runRef: {name: x}}", "spec.experiment.acceptance", "[{name: baseline, metric: LossPartsPerMillion, load: idle, atMost: 1}]"), []string{"spec.experiment.acceptance", "give it another name"}},
 		"baseline: a metric":      {run("spec.experiment.baseline", "{runRef: {name: x}, metrics: [LatencyMaxNanoseconds]}"), []string{"spec.experiment.baseline.metrics", "LatencyP99Nanoseconds"}},
-		"baseline: twice":         {run("spec.experiment.baseline", "{runRef: {name: x}, metrics: [JitterP99Nanoseconds, JitterP99Nanoseconds]}"), []string{"spec.experiment.baseline.metrics", "Duplicate"}},
+		"baseline: twice":         {run("spec.experiment.baseline", "{runRef: {name: x}, metrics: [JitterP99Nanoseconds, JitterP99Nanoseconds]}"), []string{"spec.experiment.baseline.metrics", "names a value twice"}},
+		"baseline: a path":        {run("spec.experiment.baseline", "{runRef: {name: a/b}}"), []string{"spec.experiment.baseline.runRef.name", "should match"}},
+		"baseline: dots":          {run("spec.experiment.baseline", "{runRef: {name: ..}}"), []string{"spec.experiment.baseline.runRef.name", "should match"}},
+		"testbed: a path":         {run("spec.experiment.testbedRef", "{name: a/b}"), []string{"spec.experiment.testbedRef.name", "should match"}},
 		"baseline: percent":       {run("spec.experiment.baseline", "{runRef: {name: x}, maximumRegressionPercent: 101}"), []string{"spec.experiment.baseline.maximumRegressionPercent", "less than or equal to 100"}},
 		"no testbed":              {run("spec.experiment.testbedRef", "{name: ''}"), []string{"spec.experiment.testbedRef.name", "at least 1 chars long"}},
 		"nothing measured":        {run("spec.experiment.measurements", "{}"), []string{"spec.experiment.measurements", "measures nothing: name a profile"}},
@@ -263,7 +276,7 @@ func TestDefaults(t *testing.T) {
 	if err := create(o); err != nil {
 		t.Fatal(err)
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, run); err != nil {
+	if err := convert(o, run); err != nil {
 		t.Fatal(err)
 	}
 	if got := run.Spec.Experiment.Traffic.FrameBytes; len(got) != 3 || got[2] != 1518 {
@@ -292,7 +305,7 @@ func TestDefaults(t *testing.T) {
 	if err := create(o); err != nil {
 		t.Fatal(err)
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, testbed); err != nil {
+	if err := convert(o, testbed); err != nil {
 		t.Fatal(err)
 	}
 	spec := testbed.Spec

@@ -26,7 +26,8 @@ type Baseline struct {
 	// ThroughputFramesPerSecond, BackToBackFrames, ReceiveRateFramesPerSecond,
 	// TCPGoodputBitsPerSecond, ConnectionsEstablishedPerSecond and ConnectionsHeld.
 	// +optional
-	// +listType=set
+	// +listType=atomic
+	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="metrics names a value twice: leave one out"
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=13
 	// +kubebuilder:default={ThroughputFramesPerSecond, BackToBackFrames, ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, ConnectionsEstablishedPerSecond, ConnectionsHeld}

@@ -100,6 +100,12 @@ const (
 	// ReasonInvalidGeneratorConfiguration: the testbed's extraConfiguration for TRex sets
 	// what it may not set, or is too long.
 	ReasonInvalidGeneratorConfiguration = "InvalidGeneratorConfiguration"
+	// ReasonPlanChanged: the plan's ConfigMap is not the one that the operator made.
+	ReasonPlanChanged = "PlanChanged"
+	// ReasonInvalidQuantity: an amount of CPU, memory or disk cannot be read.
+	ReasonInvalidQuantity = "InvalidQuantity"
+	// ReasonInvalidConfiguration: a function or an end of TCP connections would refuse its configuration.
+	ReasonInvalidConfiguration = "InvalidConfiguration"
 	// ReasonNotOfferedByDriver: the run requests traffic or a measurement that the testbed's
 	// driver does not support.
 	ReasonNotOfferedByDriver = "NotOfferedByDriver"

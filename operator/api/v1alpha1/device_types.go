@@ -42,7 +42,8 @@ type SystemUnderTest struct {
 	// attachments are the kinds of port that these nodes offer. A run that requests another
 	// is refused in its condition Planned. Default: Veth.
 	// +optional
-	// +listType=set
+	// +listType=atomic
+	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="attachments names a value twice: leave one out"
 	// +kubebuilder:default={Veth}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=7

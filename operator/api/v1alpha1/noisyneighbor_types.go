@@ -1,7 +1,5 @@
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/api/resource"
-
 // NoisyNeighborComparison says whether a run is also measured without its neighbors.
 // +kubebuilder:validation:Enum=With;WithAndWithout
 type NoisyNeighborComparison string
@@ -43,9 +41,6 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.kind != 'Network' || has(self.framesPerSecond) != has(self.bitsPerSecond)",message="a Network neighbor needs a load: give either framesPerSecond or bitsPerSecond",fieldPath=".framesPerSecond"
 // +kubebuilder:validation:XValidation:rule="self.kind != 'Network' || !has(self.workers) || self.workers == 1",message="a Network neighbor sends with one thread for each direction: leave workers out",fieldPath=".workers"
 // +kubebuilder:validation:XValidation:rule="!has(self.attachment) || self.attachment != 'RTL8139' || !has(self.frameBytes) || self.frameBytes <= 1518",message="an RTL8139 carries frames of at most 1518 bytes: lower frameBytes, or use another attachment",fieldPath=".frameBytes"
-// +kubebuilder:validation:XValidation:rule="!has(self.cpu) || quantity(string(self.cpu)).compareTo(quantity('1m')) >= 0",message="cpu must be at least 1m: leave it out for 100m",fieldPath=".cpu"
-// +kubebuilder:validation:XValidation:rule="!has(self.memory) || quantity(string(self.memory)).compareTo(quantity('4Mi')) >= 0",message="memory must be at least 4Mi",fieldPath=".memory"
-// +kubebuilder:validation:XValidation:rule="!has(self.disk) || quantity(string(self.disk)).compareTo(quantity('4Mi')) >= 0",message="disk must be at least 4Mi",fieldPath=".disk"
 type NoisyNeighbor struct {
 	// name of the neighbor, unique in the run.
 	// +required
@@ -77,7 +72,8 @@ type NoisyNeighbor struct {
 	// other pods of the node when they want more than there is. Absent: 100m, for each vCPU
 	// of a virtual machine.
 	// +optional
-	CPU *resource.Quantity `json:"cpu,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('1m')) && !quantity(string(self)).isGreaterThan(quantity('1024'))",message="cpu must be 1m to 1024: leave it out for 100m"
+	CPU CPUQuantity `json:"cpu,omitempty"`
 
 	// loadPercent of a CPU that each worker of a CPU neighbor takes. Absent: 100.
 	// +optional
@@ -89,13 +85,15 @@ type NoisyNeighbor struct {
 	// requests it and a little more, and a virtual machine has it in addition to what its
 	// guest needs. Absent: 256Mi.
 	// +optional
-	Memory *resource.Quantity `json:"memory,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('4Mi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 4Mi to 16Ti"
+	Memory ByteQuantity `json:"memory,omitempty"`
 
 	// disk that all workers of a Disk neighbor write together before they start again, at
 	// least 4Mi, in an emptyDir or on a virtual machine's disk of 1.5 times that size.
 	// Absent: 256Mi.
 	// +optional
-	Disk *resource.Quantity `json:"disk,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('4Mi')) && !quantity(string(self)).isGreaterThan(quantity('1Ti'))",message="disk must be 4Mi to 1Ti"
+	Disk ByteQuantity `json:"disk,omitempty"`
 
 	// framesPerSecond of a Network neighbor, for each direction.
 	// +optional

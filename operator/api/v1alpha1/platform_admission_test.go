@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
@@ -32,9 +30,9 @@ func TestMachinesAreRefusedWithFieldAndRemedy(t *testing.T) {
 		"NUMA with shared CPUs":        {machine(", platform: {numa: GuestMappingPassthrough, hugepages: 2Mi}"), []string{"spec.experiment.chain[0].platform.numa", "set cpuPlacement Dedicated"}},
 		"NUMA without hugepages":       {machine(", platform: {numa: GuestMappingPassthrough, cpuPlacement: Dedicated}"), []string{"spec.experiment.chain[0].platform.numa", "set hugepages"}},
 		"real time without NUMA":       {machine(", platform: {realtime: Enabled, cpuPlacement: Dedicated, hugepages: 2Mi}"), []string{"spec.experiment.chain[0].platform.realtime", "set numa GuestMappingPassthrough"}},
-		"too little memory":            {machine(", platform: {memory: 64Mi}"), []string{"spec.experiment.chain[0].platform.memory", "at least 128Mi"}},
-		"half a page":                  {machine(", platform: {memory: 1536Mi, hugepages: 1Gi}"), []string{"spec.experiment.chain[0].platform.memory", "multiple of the page size"}},
-		"an odd number of bytes":       {machine(", platform: {memory: 268435457, hugepages: 2Mi}"), []string{"spec.experiment.chain[0].platform.memory", "multiple of the page size"}},
+		"too little memory":            {machine(", platform: {memory: 64Mi}"), []string{"spec.experiment.chain[0].platform.memory", "128Mi to 16Ti"}},
+		"half a page":                  {machine(", platform: {memory: 1536Mi, hugepages: 1Gi}"), []string{"spec.experiment.chain[0].platform.memory", "multiple of hugepages"}},
+		"an odd number of bytes":       {machine(", platform: {memory: 268435457, hugepages: 2Mi}"), []string{"spec.experiment.chain[0].platform.memory", "multiple of hugepages"}},
 		"no vCPU":                      {machine(", platform: {vcpus: 0}"), []string{"spec.experiment.chain[0].platform.vcpus", "greater than or equal to 1"}},
 		"unknown boot":                 {machine(", platform: {boot: Network}"), []string{"spec.experiment.chain[0].platform.boot", "Unsupported value"}},
 		"unknown answer to a change":   {machine(", platform: {onDifference: Ignore}"), []string{"spec.experiment.chain[0].platform.onDifference", "Unsupported value"}},
@@ -63,6 +61,8 @@ func TestMachinesAreAdmitted(t *testing.T) {
 		"queues by vCPUs":   ", platform: {vcpus: 4}, west: {queues: 4}",
 		"tuned":             ", platform: {vcpus: 4, memory: 2Gi, cpuPlacement: DedicatedWithIsolatedEmulator, numa: GuestMappingPassthrough, hugepages: 1Gi, realtime: Enabled, onDifference: Fail}",
 		"bytes":             ", platform: {memory: 268435456}",
+		"one and a half":    ", platform: {memory: 1.5Gi, hugepages: 2Mi}",
+		"two point zero":    ", platform: {memory: '2.0Gi', hugepages: 1Gi}",
 		"virtual functions": ", west: {attachment: SRIOV}, east: {attachment: SRIOV}",
 		"whole NICs":        ", west: {attachment: HostDevice}, east: {attachment: HostDevice}",
 		"one of each":       ", platform: {vcpus: 2}, west: {attachment: SRIOV}, east: {queues: 1}",
@@ -84,7 +84,7 @@ func TestDefaultsFollowTheRuntime(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := &v1alpha1.BenchmarkRun{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, run); err != nil {
+	if err := convert(o, run); err != nil {
 		t.Fatal(err)
 	}
 	pod, machine, wide := &run.Spec.Experiment.Chain[0], &run.Spec.Experiment.Chain[1], &run.Spec.Experiment.Chain[2]
@@ -94,10 +94,10 @@ func TestDefaultsFollowTheRuntime(t *testing.T) {
 	// What Go fills in for an absent platform is what the schema fills into one that is there.
 	absent, present := machine.EffectivePlatform(), *wide.Platform
 	present.VCPUs = 1
-	if absent.Memory.Cmp(*present.Memory) != 0 {
+	if absent.Memory != present.Memory {
 		t.Errorf("memory is %s without a platform, %s with one", absent.Memory, present.Memory)
 	}
-	absent.Memory, present.Memory = nil, nil
+	absent.Memory, present.Memory = "", ""
 	if absent != present {
 		t.Errorf("an absent platform is %+v, an empty one %+v", absent, present)
 	}

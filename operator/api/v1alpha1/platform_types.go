@@ -2,8 +2,6 @@ package v1alpha1
 
 import (
 	"cmp"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // CPUPlacement says whether a virtual machine shares its cores.
@@ -71,8 +69,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.numa == 'None' || self.cpuPlacement != 'Shared'",message="numa GuestMappingPassthrough needs dedicated CPUs; set cpuPlacement Dedicated or DedicatedWithIsolatedEmulator",fieldPath=".numa"
 // +kubebuilder:validation:XValidation:rule="self.numa == 'None' || has(self.hugepages)",message="numa GuestMappingPassthrough needs hugepages; set hugepages 2Mi or 1Gi",fieldPath=".numa"
 // +kubebuilder:validation:XValidation:rule="self.realtime == 'Disabled' || self.numa == 'GuestMappingPassthrough'",message="realtime needs the node's NUMA layout, and with it dedicated CPUs and hugepages; set numa GuestMappingPassthrough",fieldPath=".realtime"
-// +kubebuilder:validation:XValidation:rule="quantity(string(self.memory)).compareTo(quantity('128Mi')) >= 0",message="memory must be at least 128Mi; the reference guest needs that much to boot",fieldPath=".memory"
-// +kubebuilder:validation:XValidation:rule="!has(self.hugepages) || quantity(string(self.memory)).asInteger() % (self.hugepages == '2Mi' ? 2097152 : 1073741824) == 0",message="memory must be a multiple of the page size in hugepages",fieldPath=".memory"
+// +kubebuilder:validation:XValidation:rule="!has(self.hugepages) || string(self.memory).matches('[eE]') || int(quantity(string(self.memory)).asApproximateFloat()) % (self.hugepages == '2Mi' ? 2097152 : 1073741824) == 0",message="memory must be a multiple of hugepages",fieldPath=".memory"
 type Platform struct {
 	// vcpus of the virtual machine. Default 1.
 	// +optional
@@ -84,7 +81,8 @@ type Platform struct {
 	// memory of the virtual machine, at least 128Mi. Default 512Mi.
 	// +optional
 	// +kubebuilder:default="512Mi"
-	Memory *resource.Quantity `json:"memory,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('128Mi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 128Mi to 16Ti; the reference guest needs the former to boot"
+	Memory ByteQuantity `json:"memory,omitempty"`
 
 	// cpuPlacement is Shared, Dedicated (each vCPU has its own core), or
 	// DedicatedWithIsolatedEmulator (QEMU's own threads have one too). The node needs the
@@ -135,9 +133,7 @@ func (f *NetworkFunction) EffectivePlatform() Platform {
 	if f.Platform != nil {
 		p = *f.Platform.DeepCopy()
 	}
-	if p.Memory == nil {
-		p.Memory = new(resource.MustParse("512Mi"))
-	}
+	p.Memory = cmp.Or(p.Memory, "512Mi")
 	p.VCPUs = cmp.Or(p.VCPUs, 1)
 	p.CPUPlacement = cmp.Or(p.CPUPlacement, CPUPlacementShared)
 	p.NUMA = cmp.Or(p.NUMA, NUMANone)

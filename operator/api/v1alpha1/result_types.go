@@ -9,6 +9,11 @@ type PlanSummary struct {
 	// +kubebuilder:validation:MaxLength=80
 	Digest string `json:"digest,omitempty"`
 
+	// storedDigest is the SHA-256 of the plan's ConfigMap as the operator made it. It acts on no other.
+	// +required
+	// +kubebuilder:validation:MaxLength=80
+	StoredDigest string `json:"storedDigest,omitempty"`
+
 	// generatorNode is where traffic is made.
 	// +required
 	// +kubebuilder:validation:MaxLength=253

@@ -26,7 +26,7 @@ func TestBadTCPIsRefused(t *testing.T) {
 		want                     []string
 	}{
 		"129 connections":     {"{tcp: {streams: [129]}}", "", []string{"spec.experiment.measurements.tcp.streams[0]", "less than or equal to 128"}},
-		"a number twice":      {"{tcp: {streams: [2, 2]}}", "", []string{"spec.experiment.measurements.tcp.streams", "Duplicate"}},
+		"a number twice":      {"{tcp: {streams: [2, 2]}}", "", []string{"spec.experiment.measurements.tcp.streams", "names a value twice"}},
 		"no number":           {"{tcp: {streams: []}}", "", []string{"spec.experiment.measurements.tcp.streams", "at least 1 items"}},
 		"unknown direction":   {"{tcp: {directions: WestToEast}}", "", []string{"spec.experiment.measurements.tcp.directions", "Unsupported value"}},
 		"too long":            {"{tcp: {durationSeconds: 3601}}", "", []string{"durationSeconds", "less than or equal to 3600"}},

@@ -8,7 +8,8 @@ type TCP struct {
 	// separately in this order: 1 to 128, at most 16 of them. Default 1. The report
 	// extrapolates from the smallest.
 	// +optional
-	// +listType=set
+	// +listType=atomic
+	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="streams names a value twice: leave one out"
 	// +kubebuilder:default={1}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16

@@ -115,7 +115,8 @@ type Traffic struct {
 	// each measured separately in this order. 64 to 9018 and at most the testbed's MTU + 18.
 	// With an empty list only the fields below apply. Default 64, 512, 1518.
 	// +optional
-	// +listType=set
+	// +listType=atomic
+	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="frameBytes names a value twice: leave one out"
 	// +kubebuilder:default={64, 512, 1518}
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:Minimum=64
@@ -158,7 +159,8 @@ type Traffic struct {
 	// at once, so each flow has its own value in each of them until the values run out; any
 	// two distinguish a million flows. Default SourcePort. It has no effect with one flow.
 	// +optional
-	// +listType=set
+	// +listType=atomic
+	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="flowVariation names a value twice: leave one out"
 	// +kubebuilder:default={SourcePort}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=4

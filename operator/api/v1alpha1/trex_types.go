@@ -1,10 +1,5 @@
 package v1alpha1
 
-import (
-	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
-)
-
 // TRexMode is what TRex drives its ports with.
 // +kubebuilder:validation:Enum=DPDK;AFPacket
 type TRexMode string
@@ -42,22 +37,21 @@ type TRexGenerator struct {
 	Hugepages *TRexHugepages `json:"hugepages,omitempty"`
 
 	// extraConfiguration is merged over the platform configuration that the measurer writes
-	// for TRex, and overrides it: a mapping with TRex's own names, such as {rx_desc: 4096}.
-	// It may not set the server's interfaces and TCP ports. At most 4096 bytes. Absent: none.
+	// for TRex, and overrides it: YAML text of a mapping with TRex's own names, such as
+	// "rx_desc: 4096". It may not set the server's interfaces and TCP ports. Absent: none.
 	// +optional
-	// +kubebuilder:validation:Type=object
-	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:pruning:PreserveUnknownFields
-	ExtraConfiguration *runtime.RawExtension `json:"extraConfiguration,omitempty"`
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	ExtraConfiguration string `json:"extraConfiguration,omitempty"`
 }
 
 // TRexHugepages is memory in large pages, which a node reserves when it starts.
-// +kubebuilder:validation:XValidation:rule="quantity(string(self.memory)).compareTo(quantity('1Gi')) >= 0",message="TRex needs at least 1Gi in hugepages: raise memory",fieldPath=".memory"
-// +kubebuilder:validation:XValidation:rule="quantity(string(self.memory)).isInteger() && quantity(string(self.memory)).asInteger() % (self.pageSize == '2Mi' ? 2097152 : 1073741824) == 0",message="memory must be a multiple of pageSize",fieldPath=".memory"
+// +kubebuilder:validation:XValidation:rule="!string(self.memory).matches('^[0-9.]+[kKmMGTi]*$') || int(quantity(string(self.memory)).asApproximateFloat()) % (self.pageSize == '2Mi' ? 2097152 : 1073741824) == 0",message="memory must be a multiple of pageSize",fieldPath=".memory"
 type TRexHugepages struct {
 	// memory in hugepages, a multiple of pageSize and at least 1Gi.
 	// +required
-	Memory *resource.Quantity `json:"memory,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('1Gi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 1Gi to 16Ti"
+	Memory ByteQuantity `json:"memory,omitempty"`
 
 	// pageSize is 1Gi or 2Mi. The node must have reserved pages of this size. Default 1Gi.
 	// +optional

@@ -17,6 +17,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"vnfbench.io/operator/internal/controller"
+	"vnfbench.io/operator/internal/controller/watches"
 )
 
 // leaderElectionID names the Lease by which managers elect a leader. The election and access to the
@@ -48,7 +49,8 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("finding the cluster: %w", err)
 	}
-	settings, err := o.manager()
+	watched := watches.New(clock.RealClock{})
+	settings, err := o.manager(watched)
 	if err != nil {
 		return err
 	}
@@ -59,17 +61,20 @@ func run(ctx context.Context, o *options) error {
 	if err := controller.Setup(ctx, mgr, clock.RealClock{}, o.defaults, o.namespaces, metrics.Registry); err != nil {
 		return err
 	}
+	if err := metrics.Registry.Register(watched); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}
-	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+	if err := mgr.AddReadyzCheck("watches", watched.Ready); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
 }
 
 // manager turns the command line into the manager's settings.
-func (o *options) manager() (ctrl.Options, error) {
+func (o *options) manager(watched *watches.Watches) (ctrl.Options, error) {
 	scheme, err := controller.Scheme()
 	if err != nil {
 		return ctrl.Options{}, err
@@ -78,6 +83,7 @@ func (o *options) manager() (ctrl.Options, error) {
 	if err != nil {
 		return ctrl.Options{}, err
 	}
+	cached.DefaultWatchErrorHandler = watched.Handle
 	served := metricsserver.Options{BindAddress: o.metricsBindAddress, SecureServing: o.secureMetrics}
 	if o.secureMetrics {
 		served.FilterProvider = filters.WithAuthenticationAndAuthorization

@@ -9,8 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/watches"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -28,7 +30,7 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(list{"a", "b", "c"}, o.namespaces); diff != "" {
 		t.Error(diff)
 	}
-	settings, err := o.manager()
+	settings, err := o.manager(watches.New(clock.RealClock{}))
 	if err != nil {
 		t.Fatal(err)
 	}

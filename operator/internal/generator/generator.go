@@ -24,7 +24,7 @@ type Generator struct {
 	// generator needs.
 	OwnImage *OwnImage
 	// DefaultMemory is the traffic pod's if a testbed names none.
-	DefaultMemory string
+	DefaultMemory v1alpha1.ByteQuantity
 	// Check returns what in a testbed's settings forbids every run and cannot be known at
 	// admission, or nil. A nil Check refuses nothing.
 	Check func(testbed *v1alpha1.Testbed) *measure.Failure

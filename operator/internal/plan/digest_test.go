@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/plan"
@@ -68,10 +67,10 @@ func TestDigest(t *testing.T) {
 		"a shorter chain":     func(in *plan.Input) { in.Run.Spec.Experiment.Chain = in.Run.Spec.Experiment.Chain[:1] },
 		"a port's MTU":        func(in *plan.Input) { in.Run.Spec.Experiment.Chain[0].East.MTUBytes = new(int32(3000)) },
 		"the testbed's MTU":   func(in *plan.Input) { in.Testbed.Spec.Ports.MTUBytes = 3000 },
-		"a function's CPU":    func(in *plan.Input) { in.Run.Spec.Experiment.Chain[0].CPU = new(resource.MustParse("1")) },
+		"a function's CPU":    func(in *plan.Input) { in.Run.Spec.Experiment.Chain[0].CPU = "1" },
 		"a function's image":  func(in *plan.Input) { in.Defaults.FunctionImage = "other" },
 		"the traffic image":   func(in *plan.Input) { in.Defaults.TrafficImage = "other" },
-		"the generator's CPU": func(in *plan.Input) { in.Testbed.Spec.Generator.CPU = new(resource.MustParse("1")) },
+		"the generator's CPU": func(in *plan.Input) { in.Testbed.Spec.Generator.CPU = "1" },
 		"the way out":         func(in *plan.Input) { in.Testbed.Spec.Generator.XDP.TransmitPath = v1alpha1.TransmitDirect },
 		"the scheduling":      func(in *plan.Input) { in.Testbed.Spec.Generator.XDP.Scheduling = v1alpha1.SchedulingFair },
 		"real time":           func(in *plan.Input) { in.Testbed.Spec.Generator.XDP.Scheduling = v1alpha1.SchedulingRealTime },

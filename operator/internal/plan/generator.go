@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/generator"
@@ -146,7 +145,7 @@ func trafficPod(in Input) Generator {
 	}
 	return Generator{
 		Image:       cmp.Or(spec.Image, image),
-		Resources:   resourcesOf(spec.CPU, defaultGeneratorMilliCPU, spec.Memory, resource.MustParse(g.DefaultMemory)),
+		Resources:   resourcesOf(spec.CPU, defaultGeneratorMilliCPU, spec.Memory, g.DefaultMemory),
 		Tolerations: spec.Tolerations,
 		Pod:         g.Pod(in.Testbed),
 	}

@@ -2,10 +2,8 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -18,11 +16,12 @@ const (
 	observerMilliCPU         = 10
 )
 
-var (
-	defaultFunctionMemory = resource.MustParse("64Mi")
-	observerMemory        = resource.MustParse("32Mi")
-	defaultAPIServerPorts = []int32{443, 6443}
+const (
+	defaultFunctionMemory v1alpha1.ByteQuantity = "64Mi"
+	observerMemory        v1alpha1.ByteQuantity = "32Mi"
 )
+
+var defaultAPIServerPorts = []int32{443, 6443}
 
 // Make decides everything about a run. Its error is a *measure.Failure with a
 // reason of the API, and the field to change in its remedy.
@@ -30,7 +29,7 @@ func Make(in Input) (*Plan, error) {
 	in.Run = in.Run.DeepCopy()
 	in.Run.Spec.Experiment.Measurements = in.Run.Spec.Experiment.Measurements.Filled()
 	fillAttachments(in.Run.Spec.Experiment.Chain, in.Testbed)
-	for _, check := range []func(Input) error{checkGenerator, checkAttachments, checkRealtime, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
+	for _, check := range []func(Input) error{checkQuantities, checkGenerator, checkAttachments, checkRealtime, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
 		if err := check(in); err != nil {
 			return nil, err
 		}
@@ -91,16 +90,15 @@ func Make(in Input) (*Plan, error) {
 	p.Instructions.Digest = p.Digest
 	for _, end := range p.Endpoints {
 		if err := end.Config.Validate(); err != nil {
-			return nil, fmt.Errorf("configuring the %s end: %w", end.Config.Name, err)
+			return nil, measure.Failf(v1alpha1.ReasonInvalidConfiguration, "", "the %s end of TCP connections cannot have this configuration: %w", end.Config.Name, err)
 		}
 	}
 	for _, function := range p.Functions {
 		if function.IsCustom() {
 			continue
 		}
-		// After the checks above there is nothing that a function could refuse.
 		if err := function.Config.Validate(); err != nil {
-			return nil, fmt.Errorf("configuring function %q: %w", function.Name, err)
+			return nil, measure.Failf(v1alpha1.ReasonInvalidConfiguration, "", "function %q cannot have this configuration: %w", function.Name, err)
 		}
 	}
 	return p, nil
@@ -115,7 +113,7 @@ func observerOf(in Input) *Observer {
 	}
 	return &Observer{
 		Image:       in.Defaults.FunctionImage,
-		Resources:   Resources{RequestMilliCPU: observerMilliCPU, MemoryBytes: observerMemory.Value()},
+		Resources:   Resources{RequestMilliCPU: observerMilliCPU, MemoryBytes: observerMemory.Bytes()},
 		Tolerations: device.Tolerations,
 	}
 }
@@ -141,15 +139,11 @@ func functionOf(in Input, index int, segments []Segment) Function {
 
 // resourcesOf gives a pod that names its CPU a limit of the same size, so that it is of the class
 // Guaranteed and can get dedicated cores.
-func resourcesOf(cpu *resource.Quantity, defaultMilliCPU int64, memory *resource.Quantity, defaultMemory resource.Quantity) Resources {
-	r := Resources{RequestMilliCPU: defaultMilliCPU, MemoryBytes: defaultMemory.Value()}
-	if cpu != nil {
-		r.RequestMilliCPU, r.LimitMilliCPU = cpu.MilliValue(), cpu.MilliValue()
+func resourcesOf(cpu v1alpha1.CPUQuantity, defaultMilliCPU int64, memory, defaultMemory v1alpha1.ByteQuantity) Resources {
+	return Resources{
+		RequestMilliCPU: cmp.Or(cpu.MilliCPU(), defaultMilliCPU), LimitMilliCPU: cpu.MilliCPU(),
+		MemoryBytes: cmp.Or(memory, defaultMemory).Bytes(),
 	}
-	if memory != nil {
-		r.MemoryBytes = memory.Value()
-	}
-	return r
 }
 
 func describe(node *corev1.Node) Node {

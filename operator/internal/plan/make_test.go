@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -33,7 +32,7 @@ var options = cmp.Options{cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})
 func TestRoundTrip(t *testing.T) {
 	in := plantest.Input(4)
 	in.Testbed.Spec.Generator.Tolerations = []corev1.Toleration{{Key: "traffic", Operator: corev1.TolerationOpExists}}
-	in.Testbed.Spec.Generator.CPU = new(resource.MustParse("1500m"))
+	in.Testbed.Spec.Generator.CPU = "1500m"
 	in.Defaults.ImagePullSecrets = []string{"registry"}
 	p := mustMake(t, in)
 	back, err := plan.Parse(p.JSON())
@@ -191,7 +190,7 @@ func TestDirections(t *testing.T) {
 
 func TestResources(t *testing.T) {
 	in := plantest.Input(1)
-	in.Run.Spec.Experiment.Chain[0].Memory, in.Testbed.Spec.Generator.Memory = nil, nil
+	in.Run.Spec.Experiment.Chain[0].Memory, in.Testbed.Spec.Generator.Memory = "", ""
 	p := mustMake(t, in)
 	if want := (plan.Resources{RequestMilliCPU: 1000, MemoryBytes: 256 << 20}); p.Generator.Resources != want {
 		t.Errorf("the generator's are %+v, want %+v", p.Generator.Resources, want)
@@ -199,7 +198,7 @@ func TestResources(t *testing.T) {
 	if want := (plan.Resources{RequestMilliCPU: 100, MemoryBytes: 64 << 20}); p.Functions[0].Resources != want {
 		t.Errorf("the function's are %+v, want %+v", p.Functions[0].Resources, want)
 	}
-	in.Run.Spec.Experiment.Chain[0].CPU = new(resource.MustParse("2"))
+	in.Run.Spec.Experiment.Chain[0].CPU = "2"
 	p = mustMake(t, in)
 	if want := (plan.Resources{RequestMilliCPU: 2000, LimitMilliCPU: 2000, MemoryBytes: 64 << 20}); p.Functions[0].Resources != want {
 		t.Errorf("with a CPU of 2 the function's are %+v, want %+v", p.Functions[0].Resources, want)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -36,9 +35,9 @@ const (
 	minNeighborMTUBytes = 1500
 )
 
-var (
-	defaultNeighborMemory = resource.MustParse("256Mi")
-	defaultNeighborDisk   = resource.MustParse("256Mi")
+const (
+	defaultNeighborMemory v1alpha1.ByteQuantity = "256Mi"
+	defaultNeighborDisk   v1alpha1.ByteQuantity = "256Mi"
 )
 
 // Neighbor is a pod or a virtual machine that loads the device's node while the chain runs.
@@ -93,10 +92,10 @@ func neighborOf(in Input, index int) Neighbor {
 			load.LoadPercent = int(*spec.LoadPercent)
 		}
 	case v1alpha1.NeighborMemory:
-		load.Bytes = bytesOf(spec.Memory, defaultNeighborMemory)
+		load.Bytes = cmp.Or(spec.Memory, defaultNeighborMemory).Bytes()
 		neighbor.Resources.MemoryBytes += load.Bytes
 	case v1alpha1.NeighborDisk:
-		load.Bytes = bytesOf(spec.Disk, defaultNeighborDisk)
+		load.Bytes = cmp.Or(spec.Disk, defaultNeighborDisk).Bytes()
 		// The kubelet ends a pod that has more.
 		neighbor.ScratchBytes += load.Bytes + load.Bytes/2
 	case v1alpha1.NeighborNetwork:
@@ -121,9 +120,7 @@ func neighborOf(in Input, index int) Neighbor {
 		neighborInVM(&neighbor, spec, int32(threads), in.Defaults)
 		return neighbor
 	}
-	if spec.CPU != nil {
-		neighbor.Resources.RequestMilliCPU = spec.CPU.MilliValue()
-	}
+	neighbor.Resources.RequestMilliCPU = cmp.Or(spec.CPU.MilliCPU(), neighbor.Resources.RequestMilliCPU)
 	// Kubernetes refuses a limit below the request.
 	neighbor.Resources.LimitMilliCPU = max(threads*1000+agentMilliCPU, neighbor.Resources.RequestMilliCPU)
 	return neighbor
@@ -146,9 +143,7 @@ func neighborInVM(n *Neighbor, spec v1alpha1.NoisyNeighbor, threads int32, defau
 		Realtime:     v1alpha1.RealtimeDisabled,
 		Boot:         v1alpha1.BootKernel,
 	}
-	if spec.CPU != nil {
-		n.VM.WeightMilliCPU = spec.CPU.MilliValue()
-	}
+	n.VM.WeightMilliCPU = spec.CPU.MilliCPU()
 	n.Resources = n.VM.requests()
 	if spec.Kind != v1alpha1.NeighborDisk {
 		n.ScratchBytes = 0
@@ -156,13 +151,6 @@ func neighborInVM(n *Neighbor, spec v1alpha1.NoisyNeighbor, threads int32, defau
 	if spec.Kind == v1alpha1.NeighborNetwork {
 		n.Attachment = cmp.Or(spec.Attachment, v1alpha1.AttachmentVirtio)
 	}
-}
-
-func bytesOf(asked *resource.Quantity, otherwise resource.Quantity) int64 {
-	if asked == nil {
-		return otherwise.Value()
-	}
-	return asked.Value()
 }
 
 // neighborNetwork returns a bridge that only the neighbor uses, so that its frames meet the

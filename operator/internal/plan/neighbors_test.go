@@ -17,8 +17,8 @@ func neighborInput() plan.Input {
 	in := plantest.Input(1)
 	in.Run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{
 		{Name: "cpu", Kind: v1alpha1.NeighborCPU, Workers: 2, LoadPercent: new(int32(80))},
-		{Name: "memory", Kind: v1alpha1.NeighborMemory, Workers: 1, Memory: new(resource.MustParse("1Gi"))},
-		{Name: "disk", Kind: v1alpha1.NeighborDisk, Workers: 1, CPU: new(resource.MustParse("50m"))},
+		{Name: "memory", Kind: v1alpha1.NeighborMemory, Workers: 1, Memory: "1Gi"},
+		{Name: "disk", Kind: v1alpha1.NeighborDisk, Workers: 1, CPU: "50m"},
 		{Name: "frames", Kind: v1alpha1.NeighborNetwork, Workers: 1, BitsPerSecond: new(int64(100_000_000))},
 		{Name: "one-way", Kind: v1alpha1.NeighborNetwork, Workers: 1, FramesPerSecond: new(int64(7)), FrameBytes: new(int32(9018)), Directions: v1alpha1.DirectionsReverse},
 	}

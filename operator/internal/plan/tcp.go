@@ -5,7 +5,6 @@ import (
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/endpoint"
@@ -28,7 +27,7 @@ const (
 	defaultEndpointMilliCPU = 100
 )
 
-var defaultEndpointMemory = resource.MustParse("256Mi")
+const defaultEndpointMemory v1alpha1.ByteQuantity = "256Mi"
 
 // The ends' own addresses are the last ones of the networks at the generator's ports. So what a
 // chain does with those networks (a rule, a tunnel) it does with TCP too, and no flow of the
@@ -139,7 +138,7 @@ func endpointOf(in Input, name string, generator End, segment Segment) Endpoint 
 		Port:        port,
 		Bridge:      segment.Bridge,
 		Image:       in.Defaults.EndpointImage,
-		Resources:   Resources{RequestMilliCPU: defaultEndpointMilliCPU, MemoryBytes: defaultEndpointMemory.Value()},
+		Resources:   Resources{RequestMilliCPU: defaultEndpointMilliCPU, MemoryBytes: defaultEndpointMemory.Bytes()},
 		Tolerations: in.Testbed.Spec.Generator.Tolerations,
 		Config:      endpoint.Config{Name: name, Interface: port.Interface, MAC: port.MAC, MTUBytes: port.MTUBytes},
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/generator"
@@ -20,7 +19,7 @@ import (
 func TestTRexSettings(t *testing.T) {
 	small := func(in *plan.Input) {
 		pages := in.Testbed.Spec.Generator.TRex.Hugepages
-		pages.PageSize, pages.Memory = "2Mi", new(resource.MustParse("1026Mi"))
+		pages.PageSize, pages.Memory = "2Mi", "1026Mi"
 		in.Nodes[1].Status.Allocatable["hugepages-2Mi"] = resource.MustParse("2Gi")
 	}
 	for name, test := range map[string]struct {
@@ -59,9 +58,9 @@ func driverSettings(t *testing.T, name string, settings any) measure.DriverSetti
 	return written
 }
 
-func extra(json string) func(*plan.Input) {
+func extra(text string) func(*plan.Input) {
 	return func(in *plan.Input) {
-		in.Testbed.Spec.Generator.TRex.ExtraConfiguration = &runtime.RawExtension{Raw: []byte(json)}
+		in.Testbed.Spec.Generator.TRex.ExtraConfiguration = text
 	}
 }
 
@@ -252,7 +251,7 @@ func TestHugepagesAreShared(t *testing.T) {
 	shared := func(allocatable string) plan.Input {
 		in := plantest.TRexDPDK()
 		plantest.InVMs(&in)
-		in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{Memory: new(resource.MustParse("2Gi")), Hugepages: "1Gi"}
+		in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{Memory: "2Gi", Hugepages: "1Gi"}
 		node := plantest.Node("one")
 		node.Labels["kubevirt.io/schedulable"] = "true"
 		node.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("32")
@@ -281,10 +280,10 @@ func TestTRexDigest(t *testing.T) {
 	original := mustMake(t, plantest.TRexDPDK()).Digest
 	for name, change := range map[string]func(*v1alpha1.TRexGenerator){
 		"cores":     func(trex *v1alpha1.TRexGenerator) { trex.CoresPerPort = 2 },
-		"hugepages": func(trex *v1alpha1.TRexGenerator) { trex.Hugepages.Memory = new(resource.MustParse("2Gi")) },
+		"hugepages": func(trex *v1alpha1.TRexGenerator) { trex.Hugepages.Memory = "2Gi" },
 		"page size": func(trex *v1alpha1.TRexGenerator) { trex.Hugepages.PageSize = "2Mi" },
 		"extra configuration": func(trex *v1alpha1.TRexGenerator) {
-			trex.ExtraConfiguration = &runtime.RawExtension{Raw: []byte(`{"rx_desc":4096}`)}
+			trex.ExtraConfiguration = "rx_desc: 4096"
 		},
 	} {
 		in := plantest.TRexDPDK()

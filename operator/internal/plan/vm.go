@@ -81,7 +81,7 @@ func applyVM(in Input, f *Function, spec *v1alpha1.NetworkFunction) {
 	platform := spec.EffectivePlatform()
 	f.VM = &VM{
 		VCPUs:        platform.VCPUs,
-		MemoryBytes:  platform.Memory.Value() + wholePages(plannerOf(spec.Function).memoryBytes(*f), platform.Hugepages),
+		MemoryBytes:  platform.Memory.Bytes() + wholePages(plannerOf(spec.Function).memoryBytes(*f), platform.Hugepages),
 		Queues:       queuesOf(spec, platform),
 		CPUPlacement: platform.CPUPlacement,
 		NUMA:         platform.NUMA,
@@ -111,8 +111,7 @@ func applyVM(in Input, f *Function, spec *v1alpha1.NetworkFunction) {
 func wholePages(bytes int64, hugepages v1alpha1.HugepageSize) int64 {
 	page := int64(mebibyte)
 	if hugepages != "" {
-		size := resource.MustParse(string(hugepages)) // of the API's enum
-		page = size.Value()
+		page = v1alpha1.ByteQuantity(hugepages).Bytes()
 	}
 	return (bytes + page - 1) / page * page
 }

@@ -64,7 +64,7 @@ func TestVMRequests(t *testing.T) {
 	}{
 		// 512 + 1 for page tables + 220 + 2·8, and 36 MB for console and image.
 		"plain": {nil, plan.Resources{RequestMilliCPU: 106, MemoryBytes: 749*mi + 36_000_000}},
-		"four vCPUs": {&v1alpha1.Platform{VCPUs: 4, Memory: new(resource.MustParse("1Gi"))},
+		"four vCPUs": {&v1alpha1.Platform{VCPUs: 4, Memory: "1Gi"},
 			plan.Resources{RequestMilliCPU: 406, MemoryBytes: (1024+2+220+40)*mi + 36_000_000}},
 		"dedicated": {&v1alpha1.Platform{VCPUs: 2, CPUPlacement: v1alpha1.CPUPlacementDedicated},
 			plan.Resources{RequestMilliCPU: 2025, MemoryBytes: (512+1+220+24+100)*mi + 100_000_000}},
@@ -129,7 +129,7 @@ func TestVMDigest(t *testing.T) {
 	}
 	for name, other := range map[string]func(*v1alpha1.NetworkFunction){
 		"vCPUs":     platform(v1alpha1.Platform{VCPUs: 2}),
-		"memory":    platform(v1alpha1.Platform{Memory: new(resource.MustParse("1Gi"))}),
+		"memory":    platform(v1alpha1.Platform{Memory: "1Gi"}),
 		"placement": platform(v1alpha1.Platform{CPUPlacement: v1alpha1.CPUPlacementDedicated}),
 		"hugepages": platform(v1alpha1.Platform{Hugepages: "2Mi"}),
 		"boot":      platform(v1alpha1.Platform{Boot: v1alpha1.BootDisk}),
@@ -192,7 +192,7 @@ func TestVMFailures(t *testing.T) {
 		},
 		"too little memory": {
 			change: func(in *plan.Input) {
-				in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{Memory: new(resource.MustParse("8Gi"))}
+				in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{Memory: "8Gi"}
 			},
 			reason: v1alpha1.ReasonInsufficientMemory, message: []string{"the largest node"}, remedy: "platform.memory",
 		},

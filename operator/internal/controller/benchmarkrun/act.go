@@ -87,11 +87,23 @@ func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	if err := r.applyAll(ctx, s, []chain.Object{chain.PlanConfigMap(made)}); err != nil {
+	return r.storePlan(ctx, s, made)
+}
+
+// storePlan stores the plan's digest first, and then the plan. One that was stored before and is
+// gone is made again if it is the same.
+func (r *Reconciler) storePlan(ctx context.Context, s *scope, made *plan.Plan) error {
+	configMap := chain.PlanConfigMap(made)
+	digest := plan.Sum(configMap.Data)
+	if before := s.run.Status.Plan; before != nil && before.StoredDigest != digest && s.records != nil {
+		return measure.Failf(v1alpha1.ReasonResultsLost, "apply the run under a new name",
+			"the plan's ConfigMap %q was deleted during the run, and today's plan would be another one", s.names.Plan)
+	}
+	s.plan, s.storedDigest = made, digest
+	if err := r.patchStatus(ctx, s, decision{action: actPlan}, summarize(s, decision{action: actPlan})); err != nil {
 		return err
 	}
-	s.plan = made
-	return nil
+	return r.applyAll(ctx, s, []chain.Object{configMap})
 }
 
 // launchMeasurer makes the empty results, and the measurer that fills them.

@@ -142,6 +142,8 @@ func decideAdmitted(s *scope) decision {
 		return decision{action: actPlan}
 	case errors.Is(s.planErr, plan.ErrVersion):
 		return fail(newCause(v1alpha1.ReasonVersionMismatch, "the operator was replaced during the run, and this version cannot read the plan's ConfigMap %q: %v: apply the run under a new name", s.names.Plan, s.planErr))
+	case errors.Is(s.planErr, errOtherPlan):
+		return fail(newCause(v1alpha1.ReasonPlanChanged, "the plan's ConfigMap %q was made or changed by another writer: delete it, see who may write ConfigMaps here, and apply the run under a new name", s.names.Plan))
 	case s.planErr != nil:
 		return fail(newCause(v1alpha1.ReasonResultsLost, "the plan's ConfigMap %q cannot be used: %v", s.names.Plan, s.planErr))
 	case s.plan.Testbed.UID != s.testbed.UID:

@@ -215,6 +215,7 @@ func termination(c corev1.ContainerStatus) *measure.FailureState {
 		}
 		var left measure.FailureState
 		if json.Unmarshal([]byte(end.Message), &left) == nil && left.Reason != "" {
+			left = left.Checked()
 			return &left
 		}
 	}

@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -128,11 +129,33 @@ func (r *Reconciler) readPlan(ctx context.Context, s *scope) error {
 	if err != nil || configMap == nil {
 		return err
 	}
-	s.plan, s.planErr = plan.Parse([]byte(configMap.Data[plan.KeyPlan]))
-	if s.planErr == nil && s.plan.Run.UID != s.run.UID {
-		s.plan, s.planErr = nil, fmt.Errorf("it is the plan of another run")
+	s.storedDigest = plan.Sum(configMap.Data)
+	if own, err := r.isOwnPlan(ctx, s); err != nil {
+		return err
+	} else if !own {
+		s.planErr = errOtherPlan
+		return nil
 	}
+	s.plan, s.planErr = plan.Parse([]byte(configMap.Data[plan.KeyPlan]))
 	return nil
+}
+
+// errOtherPlan means that the plan's ConfigMap is not the one that the operator made.
+var errOtherPlan = errors.New("it is not the one that the operator made")
+
+// isOwnPlan reports whether the status has the digest of the plan that is stored. The cache may
+// not show yet what the operator wrote into the status before it made the plan's ConfigMap.
+func (r *Reconciler) isOwnPlan(ctx context.Context, s *scope) (bool, error) {
+	if s.run.Status.Plan != nil && s.run.Status.Plan.StoredDigest == s.storedDigest {
+		return true, nil
+	}
+	live := &v1alpha1.BenchmarkRun{}
+	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(s.run), live); apierrors.IsNotFound(err) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("reading the run: %w", err)
+	}
+	return live.UID == s.run.UID && live.Status.Plan != nil && live.Status.Plan.StoredDigest == s.storedDigest, nil
 }
 
 // readRecords reads the results, without the cache before it reports a loss: the caches of

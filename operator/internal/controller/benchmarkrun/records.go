@@ -47,6 +47,9 @@ func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
 			}
 		}
 	}
+	if r.failure != nil {
+		*r.failure = r.failure.Checked()
+	}
 	trials, err := report.Records(configMap.Data)
 	if err != nil {
 		return nil, err

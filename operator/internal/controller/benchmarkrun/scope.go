@@ -38,6 +38,8 @@ type scope struct {
 	// plan is nil before it is stored; planErr is set if it cannot be read.
 	plan    *plan.Plan
 	planErr error
+	// storedDigest is that of the ConfigMap which the plan was read from or is about to be in.
+	storedDigest string
 	// baseline is the run that spec.experiment.baseline names, read until its figures are in
 	// the status; nil if there is none.
 	baseline *v1alpha1.BenchmarkRun

@@ -86,7 +86,7 @@ func (w *writer) admitted() {
 // facts fills in the status except for its conditions.
 func (w *writer) facts() {
 	if w.plan != nil {
-		w.status.Plan = &v1alpha1.PlanSummary{Digest: w.plan.Digest, GeneratorNode: w.plan.GeneratorNode, DeviceNode: w.plan.DeviceNode}
+		w.status.Plan = &v1alpha1.PlanSummary{Digest: w.plan.Digest, StoredDigest: w.storedDigest, GeneratorNode: w.plan.GeneratorNode, DeviceNode: w.plan.DeviceNode}
 		if seed := w.plan.Instructions.OrderSeed; seed > 0 {
 			w.status.Plan.OrderSeed = &seed
 		}

@@ -7,7 +7,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
@@ -97,8 +96,8 @@ func TestTRexOnVirtualFunctions(t *testing.T) {
 	testbed := l.testbed(func(testbed *v1alpha1.Testbed) {
 		tolerations := []corev1.Toleration{{Key: "trex", Operator: corev1.TolerationOpExists}}
 		testbed.Spec.Generator = v1alpha1.Generator{
-			Driver: v1alpha1.DriverTRex, Image: trexImage, CPU: ptr.To(resource.MustParse("4")), NodeSelector: here, Tolerations: tolerations,
-			TRex: &v1alpha1.TRexGenerator{Hugepages: &v1alpha1.TRexHugepages{Memory: ptr.To(resource.MustParse("2Gi"))}},
+			Driver: v1alpha1.DriverTRex, Image: trexImage, CPU: "4", NodeSelector: here, Tolerations: tolerations,
+			TRex: &v1alpha1.TRexGenerator{Hugepages: &v1alpha1.TRexHugepages{Memory: "2Gi"}},
 		}
 		testbed.Spec.Ports = v1alpha1.TestbedPorts{West: port(west), East: port(east)}
 		testbed.Spec.SystemUnderTest.NodeSelector, testbed.Spec.SystemUnderTest.Tolerations = here, tolerations

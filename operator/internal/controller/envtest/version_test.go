@@ -2,6 +2,7 @@ package envtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -61,5 +62,8 @@ func (l *lab) changePlan(run *v1alpha1.BenchmarkRun, key string, value any) {
 	l.Expect(cluster.Delete(l.ctx, stored)).To(Succeed())
 	stored.ResourceVersion, stored.UID = "", ""
 	l.Expect(cluster.Create(l.ctx, stored)).To(Succeed())
+	// The operator of the other version wrote this into the status.
+	patch := fmt.Appendf(nil, `{"status":{"plan":{"storedDigest":%q}}}`, plan.Sum(stored.Data))
+	l.Expect(cluster.Status().Patch(l.ctx, run, client.RawPatch("application/merge-patch+json", patch))).To(Succeed())
 	l.setSuspend(run, false)
 }

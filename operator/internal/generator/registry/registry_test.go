@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -59,7 +58,7 @@ func TestGeneratorsAreComplete(t *testing.T) {
 		if g.Pod == nil || g.Settings == nil || g.Limits.MaxFrameBytes < 64 {
 			t.Errorf("%s: pod, settings or the largest frame are missing", g.Name)
 		}
-		if _, err := resource.ParseQuantity(g.DefaultMemory); err != nil {
+		if err := g.DefaultMemory.Err(); err != nil {
 			t.Errorf("%s: default memory: %v", g.Name, err)
 		}
 		if own := g.OwnImage; own != nil && (own.Guide == "" || own.Rebuild == "") {

@@ -48,7 +48,7 @@ func Cases() []Case {
 // RealTime returns one router whose generator sends in real time.
 func RealTime() plan.Input {
 	in := Input(1)
-	in.Testbed.Spec.Generator.CPU = new(resource.MustParse("2"))
+	in.Testbed.Spec.Generator.CPU = "2"
 	in.Testbed.Spec.Generator.XDP.Scheduling = v1alpha1.SchedulingRealTime
 	return in
 }
@@ -121,7 +121,7 @@ func ExistingNetworks() plan.Input {
 	tolerations := []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}
 	in.Testbed.Spec.Generator.Tolerations = tolerations
 	in.Testbed.Spec.SystemUnderTest.Tolerations = tolerations
-	in.Testbed.Spec.Generator.CPU = new(resource.MustParse("2"))
+	in.Testbed.Spec.Generator.CPU = "2"
 	in.Defaults.ImagePullSecrets = []string{"registry"}
 	return in
 }
@@ -147,7 +147,7 @@ func VMTuned() plan.Input {
 	node.Status.Allocatable["hugepages-1Gi"] = resource.MustParse("4Gi")
 	in.Testbed.Spec.SystemUnderTest.Realtime = v1alpha1.RealtimeEnabled
 	in.Run.Spec.Experiment.Chain[0].Platform = &v1alpha1.Platform{
-		VCPUs: 2, Memory: new(resource.MustParse("2Gi")), CPUPlacement: v1alpha1.CPUPlacementDedicatedWithIsolatedEmulator,
+		VCPUs: 2, Memory: "2Gi", CPUPlacement: v1alpha1.CPUPlacementDedicatedWithIsolatedEmulator,
 		NUMA: v1alpha1.NUMAGuestMappingPassthrough, Hugepages: "1Gi", Realtime: v1alpha1.RealtimeEnabled, Boot: v1alpha1.BootDisk,
 	}
 	return in
@@ -209,7 +209,7 @@ func NeighborVMs() plan.Input {
 	for i := range in.Run.Spec.Experiment.NoisyNeighbors {
 		in.Run.Spec.Experiment.NoisyNeighbors[i].Runtime = v1alpha1.RuntimeVirtualMachine
 	}
-	in.Run.Spec.Experiment.NoisyNeighbors[0].CPU = new(resource.MustParse("1500m"))
+	in.Run.Spec.Experiment.NoisyNeighbors[0].CPU = "1500m"
 	in.Run.Spec.Experiment.NoisyNeighbors[3].Attachment = v1alpha1.AttachmentE1000
 	return in
 }

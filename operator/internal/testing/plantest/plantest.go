@@ -65,7 +65,7 @@ func Run(routers int) *v1alpha1.BenchmarkRun {
 func Router(name string) v1alpha1.NetworkFunction {
 	return v1alpha1.NetworkFunction{
 		Name: name, Function: v1alpha1.FunctionRouter, Runtime: v1alpha1.RuntimePod,
-		Memory: new(resource.MustParse("64Mi")),
+		Memory: "64Mi",
 		West:   v1alpha1.FunctionPort{Attachment: v1alpha1.AttachmentVeth},
 		East:   v1alpha1.FunctionPort{Attachment: v1alpha1.AttachmentVeth},
 	}
@@ -131,7 +131,7 @@ func Testbed() *v1alpha1.Testbed {
 		Spec: v1alpha1.TestbedSpec{
 			Generator: v1alpha1.Generator{
 				Driver: v1alpha1.DriverXDP,
-				Memory: new(resource.MustParse("256Mi")),
+				Memory: "256Mi",
 				XDP:    v1alpha1.XDPGenerator{TransmitPath: v1alpha1.TransmitAuto, Scheduling: v1alpha1.SchedulingAuto},
 			},
 			Ports: v1alpha1.TestbedPorts{

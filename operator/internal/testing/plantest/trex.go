@@ -17,7 +17,7 @@ func TRexAFPacket() plan.Input {
 	in := Input(1)
 	in.Defaults.GeneratorImages = map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: TRexImage}
 	generator := &in.Testbed.Spec.Generator
-	generator.Driver, generator.Memory, generator.XDP = v1alpha1.DriverTRex, nil, v1alpha1.XDPGenerator{TransmitPath: v1alpha1.TransmitAuto}
+	generator.Driver, generator.Memory, generator.XDP = v1alpha1.DriverTRex, "", v1alpha1.XDPGenerator{TransmitPath: v1alpha1.TransmitAuto}
 	generator.TRex = &v1alpha1.TRexGenerator{Mode: v1alpha1.TRexAFPacket, CoresPerPort: 1}
 	return in
 }
@@ -27,11 +27,11 @@ func TRexAFPacket() plan.Input {
 func TRexDPDK() plan.Input {
 	in := SRIOV(1)
 	generator := &in.Testbed.Spec.Generator
-	generator.Driver, generator.Image, generator.Memory = v1alpha1.DriverTRex, TRexImage, nil
-	generator.CPU = new(resource.MustParse("8"))
+	generator.Driver, generator.Image, generator.Memory = v1alpha1.DriverTRex, TRexImage, ""
+	generator.CPU = "8"
 	generator.TRex = &v1alpha1.TRexGenerator{
 		Mode: v1alpha1.TRexDPDK, CoresPerPort: 3,
-		Hugepages: &v1alpha1.TRexHugepages{Memory: new(resource.MustParse("4Gi")), PageSize: "1Gi"},
+		Hugepages: &v1alpha1.TRexHugepages{Memory: "4Gi", PageSize: "1Gi"},
 	}
 	node := &in.Nodes[1]
 	node.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse("16")

@@ -77,7 +77,7 @@ func pod(testbed *v1alpha1.Testbed) generator.Pod {
 	}
 	if p.OwnsPorts && testbed.Spec.Generator.TRex.Hugepages != nil {
 		pages := testbed.Spec.Generator.TRex.Hugepages
-		p.Hugepages = &generator.Hugepages{PageSize: pages.PageSize, Bytes: pages.Memory.Value()}
+		p.Hugepages = &generator.Hugepages{PageSize: pages.PageSize, Bytes: pages.Memory.Bytes()}
 	}
 	return p
 }
@@ -116,7 +116,7 @@ func settings(testbed *v1alpha1.Testbed, ports [2]generator.Port) (any, error) {
 // sorted keys, or "" if it adds nothing.
 func extraConfiguration(testbed *v1alpha1.Testbed) (string, *measure.Failure) {
 	asked := testbed.Spec.Generator.TRex
-	if asked == nil || asked.ExtraConfiguration == nil || len(asked.ExtraConfiguration.Raw) == 0 {
+	if asked == nil || asked.ExtraConfiguration == "" {
 		return "", nil
 	}
 	invalid := func(remedy, format string, arguments ...any) *measure.Failure {
@@ -124,7 +124,7 @@ func extraConfiguration(testbed *v1alpha1.Testbed) (string, *measure.Failure) {
 			"the testbed's spec.generator.trex.extraConfiguration "+format, arguments...)
 	}
 	var mapping map[string]any
-	if err := yaml.Unmarshal(asked.ExtraConfiguration.Raw, &mapping); err != nil {
+	if err := yaml.Unmarshal([]byte(asked.ExtraConfiguration), &mapping); err != nil {
 		return "", invalid("make it a mapping", "is none: %w", err)
 	}
 	if len(mapping) == 0 {
