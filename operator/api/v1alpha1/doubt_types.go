@@ -19,6 +19,8 @@ const (
 	DoubtIrregularResult DoubtCode = WarningIrregularResult
 	// DoubtLoadNotReached: the generator did not send the whole load.
 	DoubtLoadNotReached DoubtCode = WarningLoadNotReached
+	// DoubtQueueGrowing: a queue still grew when a trial at the load ended.
+	DoubtQueueGrowing DoubtCode = WarningQueueGrowing
 	// DoubtLoadOfFloor: the load is a share of a throughput that is a floor or irregular.
 	DoubtLoadOfFloor DoubtCode = "LoadOfFloor"
 	// DoubtUnsteadyPacing: the generator did not send at a steady rate.

@@ -38,6 +38,7 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtEndpointCeiling:   {"an end of the connections may be the limit", "give the ends faster CPUs"},
 	v1alpha1.DoubtIrregularResult:   {"the search ended before its bounds were close enough", "give it more time with maximumSearchSeconds, or a wider goal"},
 	v1alpha1.DoubtLoadNotReached:    {"the generator did not send the whole load", "lower the load, or give the generator more CPU"},
+	v1alpha1.DoubtQueueGrowing:      {"a queue still grew at the end of a trial, so longer trials have longer delays and may lose frames", "lower the load"},
 	v1alpha1.DoubtLoadOfFloor:       {"the load is a share of a throughput that is a floor or irregular", "give the load in framesPerSecond"},
 	v1alpha1.DoubtUnsteadyPacing:    {"the generator did not send at a steady rate", "give the generator dedicated CPUs, and measure again"},
 	v1alpha1.DoubtInterruptedTrials: {"frames went missing or left late while other work held the generator's core", "give the generator dedicated CPUs, and measure again"},
@@ -84,6 +85,12 @@ func sideOf(code v1alpha1.DoubtCode, m Metric) Side {
 		// and delays and losses grow with it.
 		if m.Name == v1alpha1.MetricBackToBack {
 			return Below
+		}
+		return Above
+	case v1alpha1.DoubtQueueGrowing:
+		// The smallest delay is that of a frame before the queue.
+		if m.Name == v1alpha1.MetricLatencyMin {
+			return 0
 		}
 		return Above
 	case v1alpha1.DoubtIrregularResult, v1alpha1.DoubtLoadOfFloor:

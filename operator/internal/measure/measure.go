@@ -212,6 +212,8 @@ type DirectionOutcome struct {
 	DelayVariation Delays `json:"delayVariation,omitzero"`
 	// Jitter is nil if fewer than two frames arrived, and if the driver does not count it.
 	Jitter *Jitter `json:"jitter,omitempty"`
+	// Series is nil if the driver keeps none, if no load was set, and where results have no room.
+	Series *Series `json:"series,omitempty"`
 }
 
 // LostFrames returns how many sent frames never arrived.
@@ -320,6 +322,11 @@ type Outcome struct {
 	// DrainNanoseconds is the time from the end of SendingNanoseconds until the last frame left
 	// the driver's ring: the load was not carried in the trial's time. 0 without a ring.
 	DrainNanoseconds int64 `json:"drainNanoseconds,omitempty"`
+	// QueueGrowthNanoseconds is by how much the smallest delay of the trial's last tenth exceeds that
+	// of its first, in the worse direction: a queue in the device still grew at the end. The wait in
+	// the driver's ring is part of it on a path with HopInline. 0 if it is not, and if the driver does
+	// not know.
+	QueueGrowthNanoseconds int64 `json:"queueGrowthNanoseconds,omitempty"`
 	// AwayNanoseconds is the time for which sending threads were kept off their cores, and
 	// LongestAwayNanoseconds the longest of these times, as far as the driver knows.
 	AwayNanoseconds        int64              `json:"awayNanoseconds,omitempty"`

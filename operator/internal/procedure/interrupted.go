@@ -85,8 +85,10 @@ type sorter struct {
 	reached float64
 	// goals are the search's; nil for other measurements.
 	goals []v1alpha1.Goal
-	// invalid, disturbances and interruptions are how many there are in a row.
-	invalid, disturbances, interruptions int
+	// prolongs says that a trial whose queue still grows is made again with twice its time.
+	prolongs bool
+	// invalid, disturbances, interruptions and prolonged are how many there are in a row.
+	invalid, disturbances, interruptions, prolonged int
 }
 
 // counts reports whether a record counts, and stores it in the part.
@@ -98,8 +100,10 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 		s.invalid, s.interruptions = 0, s.interruptions+1
 	case disturbed(r, s.reached) && s.disturbances < maxDisturbed:
 		s.invalid, s.disturbances = 0, s.disturbances+1
+	case s.prolongs && grownTooMuch(r) && s.prolonged < maxProlonged && 2*r.Trial.Duration() <= longestProlonged:
+		s.invalid, s.prolonged = 0, s.prolonged+1
 	default:
-		*s = sorter{reached: s.reached, goals: s.goals}
+		*s = sorter{reached: s.reached, goals: s.goals, prolongs: s.prolongs}
 		p.counted = append(p.counted, r)
 		return true
 	}
@@ -127,35 +131,20 @@ func (w *replay) goals() []v1alpha1.Goal {
 	return w.instr.Throughput.Goals
 }
 
-// maxDrainShare is how much longer than a trial its frames may take to leave the driver's ring. A
-// throughput is at most this share too high for frames that wait in the ring at a trial's end.
-const maxDrainShare = 0.005
-
-// notCarried returns the share of a trial's frames that left the ring too late for the trial's time,
-// beyond what an interruption explains; 0 up to maxDrainShare. Such a load only fills the ring.
-func notCarried(o measure.Outcome) float64 {
-	late := float64(o.DrainNanoseconds - explainedTimes*o.AwayNanoseconds)
-	if o.SendingNanoseconds <= 0 || late <= maxDrainShare*float64(o.SendingNanoseconds) {
-		return 0
-	}
-	return late / (late + float64(o.SendingNanoseconds))
-}
-
-// searchTrial returns what the search takes from a record that counts. Frames that did not leave the
-// ring in the trial's time count as lost where the device works on the core that sends, and
-// elsewhere as not sent.
+// searchTrial returns what the search takes from a record that counts. Frames that were not carried
+// in the trial's time count as lost or as not sent.
 func (w *replay) searchTrial(r measure.Record) (search.Trial, error) {
 	outcome := r.Outcome
 	outcome.Doubts = slices.DeleteFunc(slices.Clone(outcome.Doubts), func(d measure.Doubt) bool { return isInterruption(d.Code) })
 	trial, err := search.FromOutcome(r.Trial, outcome)
 	trial.LossUnproven = w.unproven(r)
-	share := notCarried(r.Outcome)
-	switch {
-	case share > 0 && r.Outcome.Hop != measure.HopInline:
-		trial.UnsentRatio = 1 - (1-trial.UnsentRatio)*(1-share)
-	case share > 0:
-		trial.LostFrames += uint64(share * (1 - trial.LossRatio) * float64(trial.LoadFramesPerSecond) * trial.Duration.Seconds())
-		trial.LossRatio = 1 - (1-trial.LossRatio)*(1-share)
+	waiting, unsent := notCarried(r.Outcome)
+	if unsent > 0 {
+		trial.UnsentRatio = 1 - (1-trial.UnsentRatio)*(1-unsent)
+	}
+	if waiting > 0 {
+		trial.LostFrames += uint64(waiting * (1 - trial.LossRatio) * float64(trial.LoadFramesPerSecond) * trial.Duration.Seconds())
+		trial.LossRatio = 1 - (1-trial.LossRatio)*(1-waiting)
 	}
 	return trial, err
 }

@@ -76,6 +76,7 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 		DelaySinceDeparture:   briefly(&histograms[histogramSinceDeparture], r.LongestSinceDeparture),
 		DelayVariation:        delays(&histograms[histogramVariation], r.Variation),
 		Jitter:                jitterOf(&histograms[histogramJitter], r),
+		Series:                d.series(i, trial),
 	}
 	if trial.Packet != nil {
 		out.SentFragments, out.ReceivedFragments = account.fragments, r.Fragments

@@ -1,0 +1,84 @@
+package procedure
+
+import (
+	"fmt"
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+const (
+	// maxLateShare is how much longer than a trial its frames may take. A throughput is at most this
+	// share too high for frames that wait at a trial's end.
+	maxLateShare = 0.005
+	// maxGrowth is how much longer every frame at the end of a trial at a load may take than the
+	// fastest one at its beginning: a queue that does not grow is empty now and then.
+	maxGrowth = time.Millisecond
+	// maxProlonged is how often in a row a trial whose queue still grows is made again with twice its
+	// time, longestProlonged how long it may become.
+	maxProlonged     = 2
+	longestProlonged = 2 * time.Minute
+)
+
+// notCarried returns the shares of a trial's frames that were not forwarded and not sent in the
+// trial's time, beyond what an interruption explains; 0 up to maxLateShare. Such a load only fills
+// a queue. That of the device grows until the end. The driver's ring is the device's where the device
+// works on the core that sends, and elsewhere the generator's.
+func notCarried(o measure.Outcome) (waiting, unsent float64) {
+	grown, drained := lateShare(o, o.QueueGrowthNanoseconds), lateShare(o, o.DrainNanoseconds)
+	if o.Hop == measure.HopInline {
+		return max(grown, drained), 0
+	}
+	return grown, drained
+}
+
+// lateShare returns which share of a trial's frames a time after the trial carries.
+func lateShare(o measure.Outcome, nanoseconds int64) float64 {
+	late := float64(nanoseconds - explainedTimes*o.AwayNanoseconds)
+	if o.SendingNanoseconds <= 0 || late <= maxLateShare*float64(o.SendingNanoseconds) {
+		return 0
+	}
+	return late / (late + float64(o.SendingNanoseconds))
+}
+
+// grownTooMuch reports whether a queue still grew at a trial's end, beyond what an interruption
+// explains: the load is more than the device forwards, and a longer trial has longer delays.
+func grownTooMuch(r measure.Record) bool {
+	return time.Duration(r.Outcome.QueueGrowthNanoseconds-explainedTimes*r.Outcome.AwayNanoseconds) > maxGrowth
+}
+
+func growth(r measure.Record) string {
+	return fmt.Sprintf("a queue still grew at the end, by %v of delay in %v", briefly(r.Outcome.QueueGrowthNanoseconds), r.Trial.Duration())
+}
+
+func briefly(nanoseconds int64) time.Duration {
+	return time.Duration(nanoseconds).Round(time.Duration(max(1, nanoseconds/1000)))
+}
+
+// takeProlonged sorts records as take does. The next trial has twice the time where the queue still
+// grew in the last one.
+func (p *part) takeProlonged(records []measure.Record) error {
+	s := sorter{prolongs: true}
+	for _, r := range records {
+		s.counts(p, r)
+	}
+	p.next.DurationNanoseconds <<= s.prolonged
+	return p.unreliable(s.invalid)
+}
+
+// warnGrowing names the trials of a part that count although a queue still grew.
+func warnGrowing(d *warningList, p *part, what string) {
+	count, last := 0, measure.Record{}
+	for _, r := range p.counted {
+		if grownTooMuch(r) {
+			count, last = count+1, r
+		}
+	}
+	if count > 0 {
+		d.add(v1alpha1.WarningQueueGrowing, p.size,
+			"In %d of the %d trials of %s that count a queue still grew at the end: in the last, every frame took %v longer than the fastest ones %v before. "+
+				"The load is more than the device forwards, and longer trials have longer delays.",
+			count, len(p.counted), what, briefly(last.Outcome.QueueGrowthNanoseconds), last.Trial.Duration())
+	}
+}
