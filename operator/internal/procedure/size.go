@@ -10,7 +10,7 @@ import (
 // What a record takes in the results with its key, with two directions, a doubt and
 // figures of the usual length; the largest are a third more.
 const (
-	recordBytes = 2300
+	recordBytes = 2340
 	// countsBytes is that without delays.
 	countsBytes = 940
 	// recoveryBytes is that with the codes of three doubts, which short trials often have.
