@@ -38,6 +38,8 @@ const (
 	DoubtFewSamples DoubtCode = "FewSamples"
 	// DoubtNotCounted: the generator or the kernel at an end does not count the figure.
 	DoubtNotCounted DoubtCode = "NotCounted"
+	// DoubtPartlyCounted: the generator looked at a part of the frames.
+	DoubtPartlyCounted DoubtCode = "PartlyCounted"
 	// DoubtNotMeasured: there is no figure, and the device is not the known cause.
 	DoubtNotMeasured DoubtCode = "NotMeasured"
 	// DoubtBaselineZero: the earlier run's figure is 0.

@@ -45,6 +45,7 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtLateFrames:        {"frames still arrived when a trial had settled", "raise measurements.settleMilliseconds"},
 	v1alpha1.DoubtStretchedTrials:   {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
 	v1alpha1.DoubtRefragmented:      {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
+	v1alpha1.DoubtPartlyCounted:     {"the generator looked at a part of the frames alone", "use a generator that looks at all of them, or a load of which it times every frame"},
 	v1alpha1.DoubtNotMeasured:       {"the generator or the time did not allow it", "see the run's warnings"},
 	v1alpha1.DoubtNotCounted:        {"the generator does not count it on this path", "name another metric, or use a generator that counts it"},
 }
@@ -93,7 +94,7 @@ func sideOf(code v1alpha1.DoubtCode, m Metric) Side {
 			return 0
 		}
 		return Above
-	case v1alpha1.DoubtIrregularResult, v1alpha1.DoubtLoadOfFloor:
+	case v1alpha1.DoubtIrregularResult, v1alpha1.DoubtLoadOfFloor, v1alpha1.DoubtPartlyCounted:
 		return Above
 	}
 	return either
@@ -146,9 +147,15 @@ func (f Figure) WhyAbsent() *Doubt {
 		case v1alpha1.DoubtNotCounted, v1alpha1.DoubtFewSamples, v1alpha1.DoubtNotMeasured:
 			return &f.Doubts[i]
 		}
+		if f.Cause == lostInstead && d.Side&Below != 0 {
+			return &f.Doubts[i]
+		}
 	}
 	return nil
 }
+
+// lostInstead is why a percentile of sent frames has no value. The generator may have lost them.
+const lostInstead = "more frames were lost than take longer than this percentile"
 
 // DoubtText returns the words of a code, for a sentence.
 func DoubtText(code v1alpha1.DoubtCode) string {

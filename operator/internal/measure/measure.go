@@ -157,6 +157,16 @@ type Jitter struct {
 	MaxNanoseconds  uint64 `json:"max"`
 }
 
+// SentDelays are percentiles of the delay over all frames that were sent to be timed, in nanoseconds:
+// a frame that was lost took longer than any other. 0 where more frames were lost than take longer
+// than the percentile.
+type SentDelays struct {
+	Frames          uint64 `json:"frames"`
+	P50Nanoseconds  uint64 `json:"p50,omitempty"`
+	P99Nanoseconds  uint64 `json:"p99,omitempty"`
+	P999Nanoseconds uint64 `json:"p999,omitempty"`
+}
+
 // TaggedFrame is the one frame of a stream that was timed by itself: the first that was due
 // at the trial's TaggedFrameNanoseconds or later.
 type TaggedFrame struct {
@@ -187,6 +197,9 @@ type DirectionOutcome struct {
 	DuplicateFrames uint64 `json:"duplicateFrames"`
 	// ReorderedFrames arrived after a frame with a higher sequence number (RFC 4737 section 3).
 	ReorderedFrames uint64 `json:"reorderedFrames"`
+	// SequencedFrames are those that arrived and whose order and duplicates the driver looked at; nil
+	// for all.
+	SequencedFrames *uint64 `json:"sequencedFrames,omitempty"`
 	// LateArrivals are frames of the trial before, which arrived after it had settled: they
 	// count as lost there.
 	LateArrivals uint64 `json:"lateArrivals,omitempty"`
@@ -202,6 +215,8 @@ type DirectionOutcome struct {
 	// Latency is the one-way delay (RFC 7679): from the time when a frame was due if a load was
 	// set, otherwise from its departure.
 	Latency Delays `json:"latency,omitzero"`
+	// LatencyOfSent is nil if every frame with a delay arrived.
+	LatencyOfSent *SentDelays `json:"latencyOfSent,omitempty"`
 	// Lateness is the part of Latency before the departure, which is the wait in the ring; zero
 	// if no load was set.
 	Lateness DelayQuantiles `json:"lateness,omitzero"`

@@ -56,7 +56,7 @@ func countsOnly(outcome measure.Outcome) measure.Outcome {
 		d := &outcome.Directions[i]
 		d.Latency, d.DelayVariation = measure.Delays{}, measure.Delays{}
 		d.Lateness, d.DelaySinceDeparture = measure.DelayQuantiles{}, measure.DelayQuantiles{}
-		d.FirstFrameNanoseconds, d.Jitter, d.Series = 0, nil, nil
+		d.FirstFrameNanoseconds, d.Jitter, d.Series, d.LatencyOfSent = 0, nil, nil, nil
 	}
 	var doubts []measure.Doubt
 	for _, d := range outcome.Doubts {
