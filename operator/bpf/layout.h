@@ -115,6 +115,10 @@ struct transmitter {
 	__u32 fragment;           /* the next one of the packet that is being sent */
 	/* Set before a trial; here, where it moves none of the others. */
 	__u32 vlan_bytes;         /* of an 802.1Q tag in the templates; 0: none */
+	/* Kept by the program. */
+	__u64 window_start;       /* of the millisecond that began with a departure ... */
+	__u64 window_frames;      /* ... the frames that have left in it ... */
+	__u64 most_in_window;     /* ... and the most of any such */
 } PER_DIRECTION;
 
 #define NEVER (~0ULL)
@@ -134,6 +138,7 @@ struct run {
 #define AWAY 100000ULL
 
 #define NANOSECONDS 1000000000ULL
+#define MILLISECOND 1000000ULL
 
 struct spread {
 	__u64 samples;

@@ -93,15 +93,14 @@ type SoakResult struct {
 	// +kubebuilder:validation:MaxItems=288
 	Intervals []SoakInterval `json:"intervals,omitempty"`
 
-	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// doubts are why the figures may not be the device's, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// awayPartsPerMillion is the time for which other work held a core that sends, as a share of
-	// its trial, rounded up; the largest of all trials. Frames that were due in it left late.
-	// Absent: no time in one piece is above 1 ms.
+	// awayPartsPerMillion is the largest share of a trial for which other work held a core that
+	// sends. Absent: no time in one piece is above 1 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000

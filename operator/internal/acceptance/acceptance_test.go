@@ -22,8 +22,8 @@ func ptr[T any](v T) *T { return &v }
 
 // direction returns a different figure in every field, so that a metric that reads
 // the wrong field is found. All of them grow with base.
-func direction(name string, base int64) v1alpha1.DirectionResult {
-	return v1alpha1.DirectionResult{
+func direction(name string, base int64) v1alpha1.LatencyDirectionResult {
+	return v1alpha1.LatencyDirectionResult{DirectionResult: v1alpha1.DirectionResult{
 		Direction:                           name,
 		SentFrames:                          1000,
 		ReceivedFrames:                      1000,
@@ -33,7 +33,6 @@ func direction(name string, base int64) v1alpha1.DirectionResult {
 		PacketDelayVariationP99Nanoseconds:  base + 4,
 		PacketDelayVariationP999Nanoseconds: new(base + 5),
 		Jitter:                              &v1alpha1.Jitter{MeanNanoseconds: base + 6, P99Nanoseconds: base + 8, MaxNanoseconds: base + 9},
-		TaggedFrames:                        &v1alpha1.TaggedFramesResult{SentFrames: 20, ReceivedFrames: 20, MeanNanoseconds: base + 7},
 		Latency: v1alpha1.Delays{
 			Samples: 1000, MinNanoseconds: base + 11, MeanNanoseconds: base + 12, P50Nanoseconds: base + 13,
 			P90Nanoseconds: base + 14, P99Nanoseconds: base + 15, P999Nanoseconds: new(base + 16),
@@ -41,7 +40,7 @@ func direction(name string, base int64) v1alpha1.DirectionResult {
 		},
 		LatencyOfSent:  &v1alpha1.SentDelays{Samples: 1000, P50Nanoseconds: new(base + 31), P99Nanoseconds: new(base + 32), P999Nanoseconds: new(base + 33)},
 		DelayVariation: v1alpha1.Delays{Samples: 999, P99Nanoseconds: base + 21},
-	}
+	}, TaggedFrames: &v1alpha1.TaggedFramesResult{SentFrames: 20, ReceivedFrames: 20, MeanNanoseconds: base + 7}}
 }
 
 func measured() []v1alpha1.FrameResult {
@@ -51,8 +50,8 @@ func measured() []v1alpha1.FrameResult {
 		Size: "64", FrameBytes: 64,
 		Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: 31, Layer1BitsPerSecond: 32}},
 		Latency: []v1alpha1.LatencyResult{
-			{Load: "idle", Directions: []v1alpha1.DirectionResult{direction("Forward", 200), direction("Reverse", 100)}},
-			{Load: "starved", Directions: []v1alpha1.DirectionResult{direction("Forward", 200), silent}},
+			{Load: "idle", Directions: []v1alpha1.LatencyDirectionResult{direction("Forward", 200), direction("Reverse", 100)}},
+			{Load: "starved", Directions: []v1alpha1.LatencyDirectionResult{direction("Forward", 200), silent}},
 			{Load: "empty"},
 		},
 	}, {

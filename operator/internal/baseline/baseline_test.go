@@ -33,11 +33,11 @@ func framesOf(framesPerSecond, p99, loss int64) []v1alpha1.FrameResult {
 	return []v1alpha1.FrameResult{{
 		Size: "64", FrameBytes: 64,
 		Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: framesPerSecond, Regularity: v1alpha1.Regular, UpperBoundCause: v1alpha1.CauseDeviceLoss}},
-		Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{{
+		Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: v1alpha1.DirectionResult{
 			SentFrames: 1000, ReceivedFrames: 1000, LossPartsPerMillion: loss,
 			Latency:        v1alpha1.Delays{Samples: 1000, MeanNanoseconds: p99 / 2, P99Nanoseconds: p99},
 			DelayVariation: v1alpha1.Delays{Samples: 999}, Jitter: &v1alpha1.Jitter{},
-		}}}},
+		}}}}},
 	}}
 }
 

@@ -18,7 +18,14 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		key.Load = load.Load
 		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts).away(load.AwayPartsPerMillion)
 		for _, d := range load.Directions {
-			p.direction(d)
+			at := p
+			at.key.Direction, at.statistics = d.Direction, d.Statistics
+			at.direction(d.DirectionResult)
+			sent := int64(0)
+			if d.TaggedFrames != nil {
+				sent = d.TaggedFrames.SentFrames
+			}
+			at.unlessArrived(d.DirectionResult, sent).tagged(d.TaggedFrames)
 		}
 	}
 	for _, first := range frame.FirstFrame {
@@ -42,11 +49,6 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		m.add(w, size, frame)
 	}
 	w.soak(size, frame.Soak)
-	for _, c := range frame.CPU {
-		key := size
-		key.Goal, key.Load = c.Goal, c.Load
-		w.cpu(key, c)
-	}
 }
 
 // atLoad adds what a load was, and returns the place for its figures.
@@ -128,7 +130,6 @@ func boundOf(cause v1alpha1.UpperBoundCause) Bound {
 // nothing arrived has delays without samples.
 func (p place) direction(d v1alpha1.DirectionResult) {
 	p.key.Direction = d.Direction
-	p.statistics = d.Statistics
 	p.add("SentFrames", d.SentFrames)
 	p.add("ReceivedFrames", d.ReceivedFrames)
 	p.addKnown("SentFragments", d.SentFragments)
@@ -136,6 +137,9 @@ func (p place) direction(d v1alpha1.DirectionResult) {
 	if d.OverflowFrames+d.RefusedFrames > 0 {
 		p.add("OverflowFrames", d.OverflowFrames)
 		p.add("RefusedFrames", d.RefusedFrames)
+	}
+	if d.PeakFramesPerSecond > 0 {
+		p.add("PeakFramesPerSecond", d.PeakFramesPerSecond)
 	}
 	p.from(d.SentFrames).add(v1alpha1.MetricLoss, d.LossPartsPerMillion)
 	arrived := p.from(d.Latency.Samples)
@@ -158,11 +162,6 @@ func (p place) direction(d v1alpha1.DirectionResult) {
 	arrived.add(v1alpha1.MetricPacketDelayVariationP99, d.PacketDelayVariationP99Nanoseconds)
 	arrived.addPercentile(v1alpha1.MetricPacketDelayVariationP999, d.PacketDelayVariationP999Nanoseconds, measure.MinP999Samples)
 	p.jitter(d)
-	sent := int64(0)
-	if d.TaggedFrames != nil {
-		sent = d.TaggedFrames.SentFrames
-	}
-	p.unlessArrived(d, sent).tagged(d.TaggedFrames)
 }
 
 // unlessArrived returns the place for figures of which nothing was counted although frames

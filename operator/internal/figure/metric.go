@@ -118,6 +118,7 @@ var ofGoalsAndLoads = []Metric{
 	{"ReceivedFrames", Number, Neither, OfLoad, "received frames", 0},
 	{"SentFragments", Number, Neither, OfLoad, "sent fragments", 0},
 	{"ReceivedFragments", Number, Neither, OfLoad, "received fragments", 0},
+	{"PeakFramesPerSecond", FramesPerSecond, Neither, OfLoad, "largest rate over a millisecond", 0},
 	{"OverflowFrames", Number, Lower, OfLoad, "frames that found the receive ring full", 0},
 	{"RefusedFrames", Number, Lower, OfLoad, "frames that the sending port dropped", 0},
 	{v1alpha1.MetricLoss, PartsPerMillion, Lower, OfLoad, "loss", Judged | Compared | Shown},

@@ -9,9 +9,6 @@ import (
 )
 
 const (
-	// maxLateShare is how much longer than a trial its frames may take. A throughput is at most this
-	// share too high for frames that wait at a trial's end.
-	maxLateShare = 0.005
 	// maxGrowth is how much longer every frame at the end of a trial at a load may take than the
 	// fastest one at its beginning: a queue that does not grow is empty now and then.
 	maxGrowth = time.Millisecond
@@ -21,31 +18,10 @@ const (
 	longestProlonged = 2 * time.Minute
 )
 
-// notCarried returns the shares of a trial's frames that were not forwarded and not sent in the
-// trial's time, beyond what an interruption explains; 0 up to maxLateShare. Such a load only fills
-// a queue. That of the device grows until the end. The driver's ring is the device's where the device
-// works on the core that sends, and elsewhere the generator's.
-func notCarried(o measure.Outcome) (waiting, unsent float64) {
-	grown, drained := lateShare(o, o.QueueGrowthNanoseconds), lateShare(o, o.DrainNanoseconds)
-	if o.Hop == measure.HopInline {
-		return max(grown, drained), 0
-	}
-	return grown, drained
-}
-
-// lateShare returns which share of a trial's frames a time after the trial carries.
-func lateShare(o measure.Outcome, nanoseconds int64) float64 {
-	late := float64(nanoseconds - explainedTimes*o.AwayNanoseconds)
-	if o.SendingNanoseconds <= 0 || late <= maxLateShare*float64(o.SendingNanoseconds) {
-		return 0
-	}
-	return late / (late + float64(o.SendingNanoseconds))
-}
-
 // grownTooMuch reports whether a queue still grew at a trial's end, beyond what an interruption
 // explains: the load is more than the device forwards, and a longer trial has longer delays.
 func grownTooMuch(r measure.Record) bool {
-	return time.Duration(r.Outcome.QueueGrowthNanoseconds-explainedTimes*r.Outcome.AwayNanoseconds) > maxGrowth
+	return time.Duration(r.Outcome.QueueGrowthNanoseconds-measure.ExplainedTimes*r.Outcome.AwayNanoseconds) > maxGrowth
 }
 
 func growth(r measure.Record) string {

@@ -12,7 +12,7 @@ func further(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, records := fixture(t)
 	run.Spec.Experiment.Measurements = furtherMeasurements()
 	run.Spec.Experiment.Acceptance, run.Status.Acceptance, run.Status.Warnings = nil, nil, nil
-	run.Status.Results = furtherResults()
+	run.Status.Results, run.Status.CPU = furtherResults(), nil
 	run.Status.Plan.OrderSeed = new(int64(2544))
 	return run, records
 }
@@ -45,12 +45,12 @@ func packetResult() v1alpha1.FrameResult {
 			Goal: "NDR", Regularity: v1alpha1.Regular, FramesPerSecond: 50_000, FragmentsPerSecond: new(int64(150_000)),
 			Layer1BitsPerSecond: 1_711_200_000, LineRatePartsPerMillion: 171_120, LowerBoundFramesPerSecond: 50_000, Trials: 9,
 		}},
-		Latency: []v1alpha1.LatencyResult{{Load: "ndr100", IntendedFramesPerSecond: 50_000, Directions: directions}},
+		Latency: []v1alpha1.LatencyResult{{Load: "ndr100", IntendedFramesPerSecond: 50_000, Directions: atLoad(directions)}},
 	}
 }
 
 func taggedFrames() []v1alpha1.LatencyResult {
-	directions := directionsAround(6000, 0)
+	directions := atLoad(directionsAround(6000, 0))
 	directions[0].TaggedFrames = &v1alpha1.TaggedFramesResult{
 		SentFrames: 20, ReceivedFrames: 19, MinNanoseconds: 4000, MeanNanoseconds: 5900, MaxNanoseconds: 9000, StandardDeviationNanoseconds: 1100,
 	}
@@ -130,6 +130,13 @@ func directionsAround(nanoseconds, lost int64) []v1alpha1.DirectionResult {
 			Latency: delaysAround(around), DelayVariation: delaysAround(around / 4), PacketDelayVariationP999Nanoseconds: new(4*around - around/2),
 			Jitter: &v1alpha1.Jitter{MeanNanoseconds: around / 5, P99Nanoseconds: around / 4, MaxNanoseconds: around / 2},
 		})
+	}
+	return out
+}
+
+func atLoad(directions []v1alpha1.DirectionResult) (out []v1alpha1.LatencyDirectionResult) {
+	for _, d := range directions {
+		out = append(out, v1alpha1.LatencyDirectionResult{DirectionResult: d})
 	}
 	return out
 }

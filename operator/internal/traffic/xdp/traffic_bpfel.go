@@ -163,7 +163,10 @@ type trafficTransmitter struct {
 	FragmentsMade   uint64
 	Fragment        uint32
 	VlanBytes       uint32
-	_               [64]byte
+	WindowStart     uint64
+	WindowFrames    uint64
+	MostInWindow    uint64
+	_               [40]byte
 }
 
 // Names of all BPF objects in the ELF.
