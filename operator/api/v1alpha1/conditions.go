@@ -251,6 +251,9 @@ const (
 	WarningInterruptedTrials = "InterruptedTrials"
 	// WarningLateFrames: frames arrived after their trial had ended, where they count as lost.
 	WarningLateFrames = "LateFrames"
+	// WarningQueueGrowing: a queue still grew when trials at a load ended, so their delays depend on
+	// how long a trial is.
+	WarningQueueGrowing = "QueueGrowing"
 	// WarningDelayBelowBias: a delay with the device is below that without it.
 	WarningDelayBelowBias = "DelayBelowBias"
 	// WarningTransmitFallback: a port does not support the better way of transmitting.

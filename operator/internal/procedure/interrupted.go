@@ -82,8 +82,10 @@ type sorter struct {
 	reached float64
 	// goals are the search's; nil for other measurements.
 	goals []v1alpha1.Goal
-	// invalid, disturbances and interruptions are how many there are in a row.
-	invalid, disturbances, interruptions int
+	// prolongs says that a trial whose queue still grows is made again with twice its time.
+	prolongs bool
+	// invalid, disturbances, interruptions and prolonged are how many there are in a row.
+	invalid, disturbances, interruptions, prolonged int
 }
 
 // counts reports whether a record counts, and stores it in the part.
@@ -95,8 +97,10 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 		s.invalid, s.interruptions = 0, s.interruptions+1
 	case disturbed(r, s.reached) && s.disturbances < maxDisturbed:
 		s.invalid, s.disturbances = 0, s.disturbances+1
+	case s.prolongs && grownTooMuch(r) && s.prolonged < maxProlonged && 2*r.Trial.Duration() <= longestProlonged:
+		s.invalid, s.prolonged = 0, s.prolonged+1
 	default:
-		*s = sorter{reached: s.reached, goals: s.goals}
+		*s = sorter{reached: s.reached, goals: s.goals, prolongs: s.prolongs}
 		p.counted = append(p.counted, r)
 		return true
 	}
@@ -124,8 +128,8 @@ func (w *replay) goals() []v1alpha1.Goal {
 	return w.instr.Throughput.Goals
 }
 
-// searchTrial returns what the search takes from a record that counts. Frames that did not leave the
-// ring in the trial's time count as lost.
+// searchTrial returns what the search takes from a record that counts. Frames that were not carried
+// in the trial's time count as lost.
 func (w *replay) searchTrial(r measure.Record) (search.Trial, error) {
 	outcome := r.Outcome
 	outcome.Doubts = slices.DeleteFunc(slices.Clone(outcome.Doubts), func(d measure.Doubt) bool { return isInterruption(d.Code) })
