@@ -254,6 +254,8 @@ const (
 	// WarningQueueGrowing: a queue still grew when trials at a load ended, so their delays depend on
 	// how long a trial is.
 	WarningQueueGrowing = "QueueGrowing"
+	// WarningFramesUnaccounted: frames arrived that are none of a trial's or too late to be known, or frames were lost that nothing counted.
+	WarningFramesUnaccounted = "FramesUnaccounted"
 	// WarningDelayBelowBias: a delay with the device is below that without it.
 	WarningDelayBelowBias = "DelayBelowBias"
 	// WarningTransmitFallback: a port does not support the better way of transmitting.
