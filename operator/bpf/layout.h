@@ -156,6 +156,8 @@ struct receiver {
 	struct schedule schedule; /* as the transmitter's */
 	__u32 earlier_key;  /* of the trial before */
 	__u32 wraps;        /* whether sequence numbers start again in the trial */
+	__u64 slots_per_time; /* 2^48 / nanoseconds of a slot; 0: there are none */
+	__u64 slots_since_departure; /* 0: their delays are from the due time */
 	/* Kept by the program. */
 	__u64 received;
 	__u64 bytes;
@@ -212,6 +214,17 @@ enum { HISTOGRAM_DELAY = 0, HISTOGRAM_VARIATION = 1, HISTOGRAM_LATENESS = 2, HIS
  * number is prime: what a device does in batches has no part in it. */
 #define JITTER_FRAMES 17
 
+/* A trial has up to this many slots of time. A frame is in the one in which it
+ * was due. */
+#define SLOTS 64
+
+struct slot {
+	__u64 frames;
+	__u64 delay_sum;
+	__u64 delay_min;
+	__u64 delay_max;
+};
+
 /* All that is shared, mapped into user space as one piece: no system call and
  * no copy to set a trial up or to read its result. */
 struct state {
@@ -224,6 +237,7 @@ struct state {
 	__u64 window[DIRECTIONS][WINDOW];
 	struct packet packets[DIRECTIONS][PACKETS];
 	__u64 histograms[DIRECTIONS][HISTOGRAMS][BUCKETS];
+	struct slot slots[DIRECTIONS][SLOTS];
 	__u64 zero; /* always; see cell() */
 };
 

@@ -147,6 +147,22 @@ static __always_inline __u64 index_in(const struct receiver *r, __u32 direction,
 	return direction < DIRECTIONS ? index_of(&shared.transmitters[direction], sequence) : sequence;
 }
 
+// in_slot adds a frame to the slot of a due time, which is to 66 us.
+static __always_inline void in_slot(struct receiver *r, __u32 direction, __u64 due, __u64 delay)
+{
+	__u64 n = ((due - r->schedule.start) >> 16) * r->slots_per_time >> 32;
+	__u32 place = opaque(direction * SLOTS + (n < SLOTS ? n : SLOTS - 1));
+	struct slot *slot;
+
+	if (place >= DIRECTIONS * SLOTS)
+		return;
+	slot = &(&shared.slots[0][0])[place];
+	add(&slot->frames, 1);
+	add(&slot->delay_sum, delay);
+	lower(&slot->delay_min, delay);
+	raise(&slot->delay_max, delay);
+}
+
 #include "reassembly.h"
 
 // pull_signature makes all that read_signature looks at readable: some drivers
@@ -185,7 +201,7 @@ static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, in
 	__u32 direction = opaque(ifindex == shared.receivers[REVERSE].port_ifindex);
 	struct signature s;
 	struct receiver *r;
-	__u64 delay, now;
+	__u64 delay, due, now;
 
 	if (direction >= DIRECTIONS)
 		return is_skb ? TC_ACT_SHOT : XDP_ABORTED;
@@ -209,7 +225,10 @@ static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, in
 	if (r->schedule.frames_per_second) {
 		raise(&r->longest_since_departure, delay);
 		count_in(direction, HISTOGRAM_SINCE_DEPARTURE, delay);
-		delay = since(due_of(&r->schedule, index_in(r, direction, s.sequence)), now);
+		due = due_of(&r->schedule, index_in(r, direction, s.sequence));
+		if (r->slots_per_time)
+			in_slot(r, direction, due, r->slots_since_departure ? delay : since(due, now));
+		delay = since(due, now);
 	}
 	add(&r->received, 1);
 	add(&r->bytes, is_skb ? skb->len : bpf_xdp_get_buff_len(ctx));

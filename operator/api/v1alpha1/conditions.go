@@ -259,6 +259,9 @@ const (
 	WarningInterruptedTrials = "InterruptedTrials"
 	// WarningLateFrames: frames arrived after their trial had ended, where they count as lost.
 	WarningLateFrames = "LateFrames"
+	// WarningQueueGrowing: a queue still grew when trials at a load ended, so their delays depend on
+	// how long a trial is.
+	WarningQueueGrowing = "QueueGrowing"
 	// WarningFramesUnaccounted: frames arrived that are none of a trial's or too late to be known, or frames were lost that nothing counted.
 	WarningFramesUnaccounted = "FramesUnaccounted"
 	// WarningDelayBelowBias: a delay with the device is below that without it.

@@ -18,6 +18,8 @@ const (
 	DoubtIrregularResult DoubtCode = WarningIrregularResult
 	// DoubtLoadNotReached: the generator did not send the whole load.
 	DoubtLoadNotReached DoubtCode = WarningLoadNotReached
+	// DoubtQueueGrowing: a queue still grew when a trial at the load ended.
+	DoubtQueueGrowing DoubtCode = WarningQueueGrowing
 	// DoubtLoadOfFloor: the load is a share of a throughput that is a floor or irregular.
 	DoubtLoadOfFloor DoubtCode = "LoadOfFloor"
 	// DoubtUnsteadyPacing: the generator did not send at a steady rate.
@@ -37,6 +39,8 @@ const (
 	DoubtFewSamples DoubtCode = "FewSamples"
 	// DoubtNotCounted: the generator or the kernel at an end does not count the figure.
 	DoubtNotCounted DoubtCode = "NotCounted"
+	// DoubtPartlyCounted: the generator looked at a part of the frames.
+	DoubtPartlyCounted DoubtCode = "PartlyCounted"
 	// DoubtNotMeasured: there is no figure, and the device is not the known cause.
 	DoubtNotMeasured DoubtCode = "NotMeasured"
 	// DoubtBaselineZero: the earlier run's figure is 0.

@@ -288,6 +288,12 @@ type DirectionResult struct {
 	// +required
 	DuplicateFrames int64 `json:"duplicateFrames"`
 
+	// sequencedFrames are those that arrived and whose order and duplicates the generator looked at.
+	// Absent: all that arrived.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	SequencedFrames *int64 `json:"sequencedFrames,omitempty"`
+
 	// firstFrameNanoseconds is the delay of the trial's first frame, which latency includes.
 	// Absent when that frame was lost.
 	// +optional
@@ -297,6 +303,11 @@ type DirectionResult struct {
 	// frame was due, so it includes the wait for the device. Absent when no frame arrived.
 	// +optional
 	Latency Delays `json:"latency,omitzero"`
+
+	// latencyOfSent are percentiles of the delay over all frames that were sent: a lost frame took
+	// longer than any other. Absent when none was lost, and when no frame arrived.
+	// +optional
+	LatencyOfSent *SentDelays `json:"latencyOfSent,omitempty"`
 
 	// lateness is the part of latency before the departure: the wait in the
 	// generator's receive ring. Absent where the driver has no such ring.
@@ -343,6 +354,22 @@ type LatencyDirectionResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
+}
+
+// SentDelays are percentiles over frames that were sent. One is absent where lost frames take it.
+type SentDelays struct {
+	// samples is how many frames were sent to be timed.
+	// +required
+	Samples int64 `json:"samples"`
+	// p50Nanoseconds is the median.
+	// +optional
+	P50Nanoseconds *int64 `json:"p50Nanoseconds,omitempty"`
+	// p99Nanoseconds is the 99th percentile.
+	// +optional
+	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
+	// p999Nanoseconds is the 99.9th percentile. Absent with fewer than 10000 frames in a trial, too.
+	// +optional
+	P999Nanoseconds *int64 `json:"p999Nanoseconds,omitempty"`
 }
 
 // Jitter has figures of J of RFC 3550, which each frame that arrives changes.

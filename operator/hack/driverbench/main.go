@@ -3,6 +3,7 @@
 //   - how many frames per second it and its peers (trafgen, iperf3 and
 //     dpdk-testpmd) bring through the same path, with one core for generator,
 //     device and receiver together;
+//   - where the time of a frame goes, step by step;
 //   - how many more a second core brings;
 //   - what the ring in which frames wait does to the limit and the delays of devices;
 //   - what the size of a batch does to both (part batch, only where it is asked for);
@@ -35,7 +36,7 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 5, "how often each generator sends, by turns")
 	window := flag.Duration("window", time.Second, "how long received frames are counted in a round")
-	parts := flag.String("parts", "speed,threads,ring,pacing", "what to measure")
+	parts := flag.String("parts", "speed,cost,threads,ring,pacing", "what to measure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -62,6 +63,11 @@ func run(ctx context.Context, parts string, rounds int, window time.Duration) er
 			if err := compareOn(ctx, kind.name, kind.together, kind.apart, rounds, window); err != nil {
 				return err
 			}
+		}
+	}
+	if wanted(parts, "cost") {
+		if err := measureCosts(ctx, rounds, window); err != nil {
+			return err
 		}
 	}
 	if wanted(parts, "threads") {

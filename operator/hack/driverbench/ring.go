@@ -277,7 +277,7 @@ func compareCost(ctx context.Context, rounds int) error {
 	defer func() { _ = d.Close() }()
 	var own, peer []rate
 	for range rounds {
-		got, err := flatOut(ctx, d, ours, 64, ringWindow)
+		got, err := flatOut(ctx, d, ours, 64, 0, ringWindow)
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func compareOn(ctx context.Context, kind string, together, apart func() (*testpa
 	for _, size := range []int{64, 1518} {
 		rates, reasons := map[string][]rate{}, map[string]error{}
 		for range rounds {
-			own, err := flatOut(ctx, d, ours, size, window)
+			own, err := flatOut(ctx, d, ours, size, 0, window)
 			if err != nil {
 				return err
 			}
@@ -98,10 +98,10 @@ func middle(rates []rate) rate {
 }
 
 // flatOut counts what arrives while the driver sends as fast as it can.
-func flatOut(ctx context.Context, d *xdp.Driver, p *testpath.Path, size int, window time.Duration) (rate, error) {
+func flatOut(ctx context.Context, d *xdp.Driver, p *testpath.Path, size int, framesPerSecond uint64, window time.Duration) (rate, error) {
 	done := make(chan error, 1)
 	go func() {
-		_, err := d.Measure(ctx, trialOf(size, 0, window+2*warmUp))
+		_, err := d.Measure(ctx, trialOf(size, framesPerSecond, window+2*warmUp))
 		done <- err
 	}()
 	counted, err := count(p.Sink, window, syscall.Getpgrp())

@@ -244,6 +244,51 @@ func TestWhatIsNotCounted(t *testing.T) {
 	}
 }
 
+// TestPercentilesOfSentFrames checks that a percentile which lost frames take is a failure of the device,
+// unless the generator may have lost them.
+func TestPercentilesOfSentFrames(t *testing.T) {
+	direction := v1alpha1.DirectionResult{
+		Direction: "Forward", SentFrames: 5000, ReceivedFrames: 4900, LossPartsPerMillion: 20_000,
+		Latency:       v1alpha1.Delays{Samples: 4900, P50Nanoseconds: 40, P99Nanoseconds: 80},
+		LatencyOfSent: &v1alpha1.SentDelays{Samples: 5000, P50Nanoseconds: new(int64(41))},
+	}
+	frame := func(doubts ...v1alpha1.DoubtCode) v1alpha1.FrameResult {
+		return v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: direction}}, Doubts: doubts}}}
+	}
+	check(t, frame(),
+		decided{name: "p50, met", metric: v1alpha1.MetricLatencyOfSentP50, load: "idle", atMost: 41, want: passed},
+		decided{name: "p50, missed", metric: v1alpha1.MetricLatencyOfSentP50, load: "idle", atMost: 40, want: failed},
+		decided{name: "p99", metric: v1alpha1.MetricLatencyOfSentP99, load: "idle", atMost: 1 << 60, want: failed},
+		decided{name: "p99.9", metric: v1alpha1.MetricLatencyOfSentP999, load: "idle", atMost: 1 << 60, want: failed})
+	check(t, frame(v1alpha1.DoubtInterruptedTrials),
+		decided{name: "p99, interrupted", metric: v1alpha1.MetricLatencyOfSentP99, load: "idle", atMost: 1 << 60, want: inconclusive, code: v1alpha1.DoubtInterruptedTrials})
+	direction.LatencyOfSent, direction.LossPartsPerMillion = nil, 0
+	check(t, frame(),
+		decided{name: "p99, without loss", metric: v1alpha1.MetricLatencyOfSentP99, load: "idle", atMost: 80, want: passed},
+		decided{name: "p99.9, few frames", metric: v1alpha1.MetricLatencyOfSentP999, load: "idle", atMost: 80, want: inconclusive, code: v1alpha1.DoubtFewSamples})
+	direction.Latency, direction.LossPartsPerMillion = v1alpha1.Delays{}, 1_000_000
+	check(t, frame(v1alpha1.DoubtInterruptedTrials),
+		decided{name: "nothing arrived", metric: v1alpha1.MetricLatencyOfSentP999, load: "idle", atMost: 1 << 60, want: failed})
+}
+
+// TestPartOfTheOrder checks that no reordered frame among those that TRex times does not prove the order
+// of all.
+func TestPartOfTheOrder(t *testing.T) {
+	for sequenced, want := range map[int64]v1alpha1.VerdictResult{1000: inconclusive, 5000: passed} {
+		direction := v1alpha1.DirectionResult{
+			Direction: "Forward", SentFrames: 5000, ReceivedFrames: 5000, SequencedFrames: &sequenced, Latency: v1alpha1.Delays{Samples: 1000},
+		}
+		frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: direction}}}}}
+		for _, metric := range []v1alpha1.Metric{v1alpha1.MetricReordered, v1alpha1.MetricDuplicate} {
+			one := decided{name: string(metric), metric: metric, load: "idle", want: want}
+			if want == inconclusive {
+				one.code = v1alpha1.DoubtPartlyCounted
+			}
+			check(t, frame, one)
+		}
+	}
+}
+
 // TestLoadsThatWereNotDerived checks that a load without a throughput is a failure only if the device
 // lost too much.
 func TestLoadsThatWereNotDerived(t *testing.T) {

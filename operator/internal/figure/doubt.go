@@ -38,6 +38,7 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtEndpointCeiling:   {"an end of the connections may be the limit", "give the ends faster CPUs"},
 	v1alpha1.DoubtIrregularResult:   {"the search ended before its bounds were close enough", "give it more time with maximumSearchSeconds, or a wider goal"},
 	v1alpha1.DoubtLoadNotReached:    {"the generator did not send the whole load", "lower the load, or give the generator more CPU"},
+	v1alpha1.DoubtQueueGrowing:      {"a queue still grew at the end of a trial, so longer trials have longer delays and may lose frames", "lower the load"},
 	v1alpha1.DoubtLoadOfFloor:       {"the load is a share of a throughput that is a floor or irregular", "give the load in framesPerSecond"},
 	v1alpha1.DoubtUnsteadyPacing:    {"the generator did not send at a steady rate", "give the generator dedicated CPUs, and measure again"},
 	v1alpha1.DoubtInterruptedTrials: {"frames went missing or left late while other work held the generator's core", "give the generator dedicated CPUs, and measure again"},
@@ -45,6 +46,7 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtFramesUnaccounted: {"frames arrived that are none of a trial's, or too late to be known", "keep other traffic off the path, and measure again"},
 	v1alpha1.DoubtStretchedTrials:   {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
 	v1alpha1.DoubtRefragmented:      {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
+	v1alpha1.DoubtPartlyCounted:     {"the generator looked at a part of the frames alone", "use a generator that looks at all of them, or a load of which it times every frame"},
 	v1alpha1.DoubtNotMeasured:       {"the generator or the time did not allow it", "see the run's warnings"},
 	v1alpha1.DoubtNotCounted:        {"the generator does not count it on this path", "name another metric, or use a generator that counts it"},
 }
@@ -87,7 +89,13 @@ func sideOf(code v1alpha1.DoubtCode, m Metric) Side {
 			return Below
 		}
 		return Above
-	case v1alpha1.DoubtIrregularResult, v1alpha1.DoubtLoadOfFloor:
+	case v1alpha1.DoubtQueueGrowing:
+		// The smallest delay is that of a frame before the queue.
+		if m.Name == v1alpha1.MetricLatencyMin {
+			return 0
+		}
+		return Above
+	case v1alpha1.DoubtIrregularResult, v1alpha1.DoubtLoadOfFloor, v1alpha1.DoubtPartlyCounted:
 		return Above
 	}
 	return either
@@ -140,9 +148,15 @@ func (f Figure) WhyAbsent() *Doubt {
 		case v1alpha1.DoubtNotCounted, v1alpha1.DoubtFewSamples, v1alpha1.DoubtNotMeasured:
 			return &f.Doubts[i]
 		}
+		if f.Cause == lostInstead && d.Side&Below != 0 {
+			return &f.Doubts[i]
+		}
 	}
 	return nil
 }
+
+// lostInstead is why a percentile of sent frames has no value. The generator may have lost them.
+const lostInstead = "more frames were lost than take longer than this percentile"
 
 // DoubtText returns the words of a code, for a sentence.
 func DoubtText(code v1alpha1.DoubtCode) string {

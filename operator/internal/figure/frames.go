@@ -150,10 +150,19 @@ func (p place) direction(d v1alpha1.DirectionResult) {
 	}
 	p.from(d.SentFrames).add(v1alpha1.MetricLoss, d.LossPartsPerMillion)
 	arrived := p.from(d.Latency.Samples)
-	arrived.add(v1alpha1.MetricReordered, d.ReorderedFrames)
-	arrived.add(v1alpha1.MetricDuplicate, d.DuplicateFrames)
+	sequenced := arrived
+	if d.SequencedFrames != nil {
+		sequenced = p.from(*d.SequencedFrames)
+		if *d.SequencedFrames < d.ReceivedFrames {
+			sequenced = sequenced.doubtful(v1alpha1.DoubtPartlyCounted)
+		}
+		p.add("SequencedFrames", *d.SequencedFrames)
+	}
+	sequenced.add(v1alpha1.MetricReordered, d.ReorderedFrames)
+	sequenced.add(v1alpha1.MetricDuplicate, d.DuplicateFrames)
 	p.addKnown("FirstFrameNanoseconds", d.FirstFrameNanoseconds)
 	p.delays("Latency", d.Latency)
+	p.ofSent(d)
 	arrived.quantiles("Lateness", d.Lateness)
 	arrived.quantiles("DelaySinceDeparture", d.DelaySinceDeparture)
 	p.unlessArrived(d, d.DelayVariation.Samples).delays("DelayVariation", d.DelayVariation)
@@ -169,6 +178,34 @@ func (p place) unlessArrived(d v1alpha1.DirectionResult, counted int64) place {
 		return p.doubtful(v1alpha1.DoubtNotCounted)
 	}
 	return p
+}
+
+// ofSent adds percentiles of the delay over frames that were sent.
+func (p place) ofSent(d v1alpha1.DirectionResult) {
+	s := d.LatencyOfSent
+	if s == nil {
+		p = p.from(d.Latency.Samples)
+		p.add(v1alpha1.MetricLatencyOfSentP50, d.Latency.P50Nanoseconds)
+		p.add(v1alpha1.MetricLatencyOfSentP99, d.Latency.P99Nanoseconds)
+		p.addPercentile(v1alpha1.MetricLatencyOfSentP999, d.Latency.P999Nanoseconds, measure.MinP999Samples)
+		return
+	}
+	p = p.from(s.Samples)
+	lost := p.bounded(Exact, lostInstead).from(0)
+	add := func(metric v1alpha1.Metric, value *int64) {
+		if value == nil {
+			lost.add(metric, 0)
+			return
+		}
+		p.add(metric, *value)
+	}
+	add(v1alpha1.MetricLatencyOfSentP50, s.P50Nanoseconds)
+	add(v1alpha1.MetricLatencyOfSentP99, s.P99Nanoseconds)
+	if d.Latency.P999Nanoseconds == nil && d.LossPartsPerMillion <= everyFrame/1000 {
+		p.addPercentile(v1alpha1.MetricLatencyOfSentP999, s.P999Nanoseconds, measure.MinP999Samples)
+		return
+	}
+	add(v1alpha1.MetricLatencyOfSentP999, s.P999Nanoseconds)
 }
 
 // jitter adds no figure of frames that arrived where the generator keeps no jitter.

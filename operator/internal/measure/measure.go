@@ -156,6 +156,16 @@ type Jitter struct {
 	MaxNanoseconds  uint64 `json:"max"`
 }
 
+// SentDelays are percentiles of the delay over all frames that were sent to be timed, in nanoseconds:
+// a frame that was lost took longer than any other. 0 where more frames were lost than take longer
+// than the percentile.
+type SentDelays struct {
+	Frames          uint64 `json:"frames"`
+	P50Nanoseconds  uint64 `json:"p50,omitempty"`
+	P99Nanoseconds  uint64 `json:"p99,omitempty"`
+	P999Nanoseconds uint64 `json:"p999,omitempty"`
+}
+
 // TaggedFrame is the one frame of a stream that was timed by itself: the first that was due
 // at the trial's TaggedFrameNanoseconds or later.
 type TaggedFrame struct {
@@ -192,6 +202,9 @@ type DirectionOutcome struct {
 	DuplicateFrames uint64 `json:"duplicateFrames"`
 	// ReorderedFrames arrived after a frame with a higher sequence number (RFC 4737 section 3).
 	ReorderedFrames uint64 `json:"reorderedFrames"`
+	// SequencedFrames are those that arrived and whose order and duplicates the driver looked at; nil
+	// for all.
+	SequencedFrames *uint64 `json:"sequencedFrames,omitempty"`
 	// LateArrivals are frames of the trial before, which arrived after it had settled: they
 	// count as lost there.
 	LateArrivals uint64 `json:"lateArrivals,omitempty"`
@@ -207,6 +220,8 @@ type DirectionOutcome struct {
 	// Latency is the one-way delay (RFC 7679): from the time when a frame was due if a load was
 	// set, otherwise from its departure.
 	Latency Delays `json:"latency,omitzero"`
+	// LatencyOfSent is nil if every frame with a delay arrived.
+	LatencyOfSent *SentDelays `json:"latencyOfSent,omitempty"`
 	// Lateness is the part of Latency before the departure, which is the wait in the ring; zero
 	// if no load was set.
 	Lateness DelayQuantiles `json:"lateness,omitzero"`
@@ -217,6 +232,8 @@ type DirectionOutcome struct {
 	DelayVariation Delays `json:"delayVariation,omitzero"`
 	// Jitter is nil if fewer than two frames arrived, and if the driver does not count it.
 	Jitter *Jitter `json:"jitter,omitempty"`
+	// Series is nil if the driver keeps none, if no load was set, and where results have no room.
+	Series *Series `json:"series,omitempty"`
 }
 
 // LostFrames returns how many sent frames never arrived.
@@ -323,6 +340,11 @@ type Outcome struct {
 	// DrainNanoseconds is the time from the end of SendingNanoseconds until the last frame left
 	// the driver's ring: the load was not carried in the trial's time. 0 without a ring.
 	DrainNanoseconds int64 `json:"drainNanoseconds,omitempty"`
+	// QueueGrowthNanoseconds is by how much the smallest delay of the trial's last tenth exceeds that
+	// of its first, in the worse direction: a queue in the device still grew at the end. The wait in
+	// the driver's ring is part of it on a path with HopInline. 0 if it is not, and if the driver does
+	// not know.
+	QueueGrowthNanoseconds int64 `json:"queueGrowthNanoseconds,omitempty"`
 	// AwayNanoseconds is the time for which sending threads were kept off their cores, and
 	// LongestAwayNanoseconds the longest of these times, as far as the driver knows.
 	AwayNanoseconds        int64              `json:"awayNanoseconds,omitempty"`

@@ -59,23 +59,27 @@ func (o Outcome) Explainable(d DirectionOutcome) uint64 {
 // missing and still be due to that: those of other, shorter pieces are among them.
 const ExplainedTimes = 2
 
-// maxDrainShare is how much longer than a trial its frames may take to leave the driver's ring. A
-// throughput is at most this share too high for frames that wait in the ring at a trial's end.
-const maxDrainShare = 0.005
+// maxLateShare is how much longer than a trial its frames may take. A throughput is at most this
+// share too high for frames that wait at a trial's end.
+const maxLateShare = 0.005
 
-// notCarried returns the share of the trial's frames that left the ring too late for the trial's
-// time, beyond what an interruption explains; 0 up to maxDrainShare. Such a load only fills the
-// ring. On paths without HopInline the ring is too small for that.
+// notCarried returns the share of the trial's frames that the device had not forwarded in the
+// trial's time, beyond what an interruption explains; 0 up to maxLateShare. Such a load only fills
+// a queue: one that grows until the end, or the driver's ring, which is the device's with HopInline. On
+// other paths the ring is too small for that.
 func (o Outcome) notCarried() float64 {
-	late := float64(o.DrainNanoseconds - ExplainedTimes*o.AwayNanoseconds)
-	if o.Hop != HopInline || o.SendingNanoseconds <= 0 || late <= maxDrainShare*float64(o.SendingNanoseconds) {
+	late := o.QueueGrowthNanoseconds
+	if o.Hop == HopInline {
+		late = max(late, o.DrainNanoseconds)
+	}
+	if late -= ExplainedTimes * o.AwayNanoseconds; o.SendingNanoseconds <= 0 || float64(late) <= maxLateShare*float64(o.SendingNanoseconds) {
 		return 0
 	}
-	return late / (late + float64(o.SendingNanoseconds))
+	return float64(late) / float64(late+o.SendingNanoseconds)
 }
 
-// LossOverTime returns LossRatio, where frames that did not leave the ring in the trial's time count
-// as lost.
+// LossOverTime returns LossRatio, where frames that the device had not forwarded in the trial's time
+// count as lost.
 func (o Outcome) LossOverTime() float64 {
 	share := o.notCarried()
 	return o.LossRatio() + share*(1-o.LossRatio())

@@ -32,6 +32,9 @@ func loadDoubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 	if slices.ContainsFunc(records, fellShort) {
 		out = append(out, v1alpha1.DoubtLoadNotReached)
 	}
+	if slices.ContainsFunc(records, grownTooMuch) {
+		out = append(out, v1alpha1.DoubtQueueGrowing)
+	}
 	return distinct(out)
 }
 

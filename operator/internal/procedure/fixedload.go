@@ -66,6 +66,7 @@ func (fixedLoadOf) cpuGroups(p *part) []cpuGroup {
 func (fixedLoadOf) warn(_ *replay, d *warningList, _ measure.Size, parts []*part) {
 	for _, p := range completed(parts) {
 		warnUnsent(d, p, named("fixed load", p.phase))
+		warnGrowing(d, p, named("fixed load", p.phase))
 	}
 }
 
@@ -96,7 +97,8 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 		repeats = append(repeats, r)
 		warm = warm && invalidReason(r) != ""
 	}
-	if err := p.take(repeats); err != nil {
+	p.next = w.trial(p.size, rate, seconds(f.DurationSeconds))
+	if err := p.takeProlonged(repeats); err != nil {
 		return err
 	}
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
@@ -104,7 +106,6 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 	}
 	p.over = len(p.counted) >= int(f.Repeats)
 	p.left = w.fixedLoadTime(int(f.Repeats) - len(p.counted))
-	p.next = w.trial(p.size, rate, seconds(f.DurationSeconds))
 	if discarded(f) > 0 && !warm {
 		p.nextStage = stageDiscard
 		p.next.DurationNanoseconds = discarded(f)

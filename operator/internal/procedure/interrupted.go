@@ -87,9 +87,11 @@ type sorter struct {
 	goals []v1alpha1.Goal
 	// once says that an interrupted trial is made again once only, and not maxInterrupted times.
 	once bool
-	// invalid, disturbances and interruptions are how many there are in a row.
-	invalid, disturbances, interruptions int
-	// again is how many disturbed and interrupted trials there are in all.
+	// prolongs says that a trial whose queue still grows is made again with twice its time.
+	prolongs bool
+	// invalid, disturbances, interruptions and prolonged are how many there are in a row.
+	invalid, disturbances, interruptions, prolonged int
+	// again is how many disturbed, interrupted and prolonged trials there are in all.
 	again int
 	// spent is the time since the last trial that counts.
 	spent time.Duration
@@ -105,9 +107,11 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 		s.invalid, s.interruptions, s.again = 0, s.interruptions+1, s.again+1
 	case more && disturbed(r, s.reached) && s.disturbances < maxDisturbed:
 		s.invalid, s.disturbances, s.again = 0, s.disturbances+1, s.again+1
+	case more && s.prolongs && grownTooMuch(r) && s.prolonged < maxProlonged && 2*r.Trial.Duration() <= longestProlonged:
+		s.invalid, s.prolonged, s.again = 0, s.prolonged+1, s.again+1
 	default:
 		p.before = append(p.before, s.spent)
-		s.invalid, s.interruptions, s.disturbances, s.spent = 0, 0, 0, 0
+		s.invalid, s.interruptions, s.disturbances, s.prolonged, s.spent = 0, 0, 0, 0, 0
 		p.counted = append(p.counted, r)
 		return true
 	}
@@ -136,8 +140,8 @@ func (w *replay) goals() []v1alpha1.Goal {
 	return w.instr.Throughput.Goals
 }
 
-// searchTrial returns what the search takes from a record that counts. Frames that did not leave the
-// ring in the trial's time count as lost.
+// searchTrial returns what the search takes from a record that counts. Frames that were not carried
+// in the trial's time count as lost.
 func (w *replay) searchTrial(r measure.Record) (search.Trial, error) {
 	outcome := r.Outcome
 	outcome.Doubts = slices.DeleteFunc(slices.Clone(outcome.Doubts), func(d measure.Doubt) bool { return isInterruption(d.Code) })

@@ -78,6 +78,7 @@ func (latencyOf) cpuGroups(p *part) []cpuGroup {
 func (latencyOf) warn(w *replay, d *warningList, size measure.Size, parts []*part) {
 	for _, p := range parts {
 		warnLoad(d, p)
+		warnGrowing(d, p, "load "+p.load.Name)
 		warnTaggedFrames(d, p)
 	}
 	w.warnUnsteadyLatency(d, size)
@@ -97,10 +98,14 @@ func (latencyOf) fill(w *replay, p *part, records []measure.Record) error {
 	}
 	trials, nanoseconds := latencyTrials(w.instr.Latency)
 	p.next = w.trial(p.size, rate, nanoseconds)
+	var err error
 	if tagged := w.instr.Latency.TaggedFrame; tagged != nil {
 		p.next.TaggedFrameNanoseconds = milliseconds(tagged.AfterMilliseconds)
+		err = p.take(records) // RFC 2544 section 26.2 has one time for all streams
+	} else {
+		err = p.takeProlonged(records)
 	}
-	if err := p.take(records); err != nil {
+	if err != nil {
 		return err
 	}
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {

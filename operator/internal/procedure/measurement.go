@@ -126,14 +126,18 @@ func WantsEvidence(stage measure.Stage) bool {
 }
 
 // Compact returns what of a record's outcome is stored. No figure reads the delays of a trial that
-// never counts, or of one of the search that was interrupted.
+// never counts, or of one of the search that was interrupted; the search reads how much its queue grew.
 func Compact(r measure.Record) measure.Outcome {
 	m := measurementOf(r.Stage)
 	switch {
 	case m == nil:
 		return r.Outcome
-	case isResumed(r), r.Stage != measure.StageWarmUp && invalidReason(r) != "", r.Stage == measure.StageThroughput && interrupted(r):
+	case isResumed(r), r.Stage != measure.StageWarmUp && invalidReason(r) != "":
 		return countsOnly(r.Outcome)
+	case r.Stage == measure.StageThroughput && interrupted(r):
+		kept := countsOnly(r.Outcome)
+		kept.QueueGrowthNanoseconds = r.Outcome.QueueGrowthNanoseconds
+		return kept
 	}
 	return m.compact(r.Outcome)
 }

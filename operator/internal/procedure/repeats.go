@@ -234,11 +234,13 @@ func combineDirection(group []v1alpha1.DirectionResult) (out v1alpha1.DirectionR
 		out.OverflowFrames += d.OverflowFrames
 		out.PeakFramesPerSecond = max(out.PeakFramesPerSecond, d.PeakFramesPerSecond)
 		out.RefusedFrames += d.RefusedFrames
+		out.SequencedFrames = sumOf(out.SequencedFrames, d.SequencedFrames)
 		out.SentFragments = sumOf(out.SentFragments, d.SentFragments)
 		out.ReceivedFragments = sumOf(out.ReceivedFragments, d.ReceivedFragments)
 	}
 	out.LossPartsPerMillion = lossPartsPerMillion(uint64(lost), uint64(out.SentFrames))
 	out.Latency = combineDelays(group, func(d v1alpha1.DirectionResult) v1alpha1.Delays { return d.Latency })
+	out.LatencyOfSent = combineOfSent(group)
 	out.Lateness = combineQuantiles(group, func(d v1alpha1.DirectionResult) *v1alpha1.DelayQuantiles { return d.Lateness })
 	out.DelaySinceDeparture = combineQuantiles(group, func(d v1alpha1.DirectionResult) *v1alpha1.DelayQuantiles { return d.DelaySinceDeparture })
 	out.DelayVariation = combineDelays(group, func(d v1alpha1.DirectionResult) v1alpha1.Delays { return d.DelayVariation })
@@ -251,6 +253,31 @@ func combineDirection(group []v1alpha1.DirectionResult) (out v1alpha1.DirectionR
 	}
 	out.Jitter = combineJitter(group)
 	return out, over
+}
+
+// combineOfSent returns no percentile that lost frames take in one repeat, and nothing where none
+// was lost, or nothing arrived in one repeat.
+func combineOfSent(group []v1alpha1.DirectionResult) *v1alpha1.SentDelays {
+	var all []v1alpha1.SentDelays
+	out, lost := &v1alpha1.SentDelays{}, false
+	for _, d := range group {
+		if d.Latency.Samples == 0 {
+			return nil
+		}
+		of := d.LatencyOfSent
+		if lost = lost || of != nil; of == nil {
+			of = &v1alpha1.SentDelays{Samples: d.Latency.Samples, P50Nanoseconds: &d.Latency.P50Nanoseconds, P99Nanoseconds: &d.Latency.P99Nanoseconds, P999Nanoseconds: d.Latency.P999Nanoseconds}
+		}
+		all = append(all, *of)
+		out.Samples += of.Samples
+	}
+	if !lost {
+		return nil
+	}
+	out.P50Nanoseconds = knownMean(all, func(d v1alpha1.SentDelays) *int64 { return d.P50Nanoseconds })
+	out.P99Nanoseconds = knownMean(all, func(d v1alpha1.SentDelays) *int64 { return d.P99Nanoseconds })
+	out.P999Nanoseconds = knownMean(all, func(d v1alpha1.SentDelays) *int64 { return d.P999Nanoseconds })
+	return out
 }
 
 // combineJitter returns nothing where one repeat has none, as combineDelays does.

@@ -199,8 +199,10 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 		LossPartsPerMillion:                 lossPartsPerMillion(d.LostFrames(), d.SentFrames),
 		ReorderedFrames:                     signed(d.ReorderedFrames),
 		DuplicateFrames:                     signed(d.DuplicateFrames),
+		SequencedFrames:                     knownSigned(d.SequencedFrames),
 		FirstFrameNanoseconds:               first,
 		Latency:                             delays(d.Latency),
+		LatencyOfSent:                       ofSent(d.LatencyOfSent),
 		Lateness:                            quantiles(d, d.Lateness),
 		DelaySinceDeparture:                 quantiles(d, d.DelaySinceDeparture),
 		DelayVariation:                      delays(d.DelayVariation),
@@ -208,6 +210,24 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 		PacketDelayVariationP999Nanoseconds: knownSigned(d.PacketDelayVariationP999()),
 		Jitter:                              jitter(d.Jitter),
 	}
+}
+
+// ofSent leaves out the percentiles that lost frames take, and a p99.9 of too few frames.
+func ofSent(s *measure.SentDelays) *v1alpha1.SentDelays {
+	if s == nil {
+		return nil
+	}
+	known := func(nanoseconds uint64) *int64 {
+		if nanoseconds == 0 {
+			return nil
+		}
+		return new(signed(nanoseconds))
+	}
+	out := &v1alpha1.SentDelays{Samples: signed(s.Frames), P50Nanoseconds: known(s.P50Nanoseconds), P99Nanoseconds: known(s.P99Nanoseconds)}
+	if s.Frames >= measure.MinP999Samples {
+		out.P999Nanoseconds = known(s.P999Nanoseconds)
+	}
+	return out
 }
 
 func jitter(j *measure.Jitter) *v1alpha1.Jitter {

@@ -10,7 +10,7 @@ import (
 // What a record takes in the results with its key, with two directions, a doubt and
 // figures of the usual length; the largest are a third more.
 const (
-	recordBytes = 2350
+	recordBytes = 2390
 	// countsBytes is that without delays.
 	countsBytes = 940
 	// recoveryBytes is that with the codes of three doubts, which short trials often have.
@@ -50,12 +50,13 @@ func expectedPhases(instr measure.Instructions) []expectedPhase {
 // record is a third as large. A doubt that does not make the trial invalid is its code alone, once:
 // sentences about both directions of each short trial would be most of the record.
 func countsOnly(outcome measure.Outcome) measure.Outcome {
+	outcome.QueueGrowthNanoseconds = 0
 	outcome.Directions = slices.Clone(outcome.Directions)
 	for i := range outcome.Directions {
 		d := &outcome.Directions[i]
 		d.Latency, d.DelayVariation = measure.Delays{}, measure.Delays{}
 		d.Lateness, d.DelaySinceDeparture = measure.DelayQuantiles{}, measure.DelayQuantiles{}
-		d.FirstFrameNanoseconds, d.Jitter, d.MostInMillisecond = 0, nil, 0
+		d.FirstFrameNanoseconds, d.Jitter, d.Series, d.LatencyOfSent, d.MostInMillisecond = 0, nil, nil, nil, 0
 	}
 	var doubts []measure.Doubt
 	for _, d := range outcome.Doubts {

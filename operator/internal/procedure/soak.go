@@ -50,6 +50,7 @@ func (soakOfLoad) warn(_ *replay, d *warningList, _ measure.Size, parts []*part)
 			continue
 		}
 		warnUnsent(d, p, "the soak's load")
+		warnGrowing(d, p, "the soak's load")
 	}
 }
 

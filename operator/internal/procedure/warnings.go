@@ -3,6 +3,7 @@ package procedure
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,7 +156,11 @@ func (w *replay) warnInvalid(d *warningList, size measure.Size) {
 		}
 		for _, r := range p.invalid {
 			count, why = count+1, cmp.Or(invalidReason(r), interruptedBy(r))
-			if why == "" {
+			switch {
+			case why != "":
+			case slices.Contains(withSeries, r.Stage):
+				why = growth(r)
+			default:
 				why = disturbance(r)
 			}
 		}

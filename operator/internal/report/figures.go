@@ -217,7 +217,7 @@ func variationSection(doc Document, l letters) section {
 	s := section{title: "Delay variation and loss", columns: []column{
 		number("Size"), left("Load"), left("Direction"), number("Jitter mean" + unit), number("Jitter p99" + unit), number("Jitter max" + unit),
 		number("IPDV p99" + unit), number("PDV p99" + unit), number("PDV p99.9" + unit), number("Sent"), number("Received"), number("Loss ppm"),
-		number("Reordered"), number("Duplicate"),
+		number("p99 of sent" + unit), number("Reordered"), number("Duplicate"),
 	}}
 	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.LatencyDirectionResult) {
 		row := []string{frameName(frame), load.Load, d.Direction}
@@ -230,7 +230,7 @@ func variationSection(doc Document, l letters) section {
 			loss = count(d.LossPartsPerMillion)
 		}
 		s.rows = append(s.rows, append(row, count(d.SentFrames), count(d.ReceivedFrames), loss,
-			count(d.ReorderedFrames), count(d.DuplicateFrames)))
+			p99OfSent(d.DirectionResult), ofSequenced(d.ReorderedFrames, d.DirectionResult), ofSequenced(d.DuplicateFrames, d.DirectionResult)))
 	})
 	return s
 }
@@ -271,6 +271,22 @@ func figures(samples int64, nanoseconds ...int64) []string {
 		}
 	}
 	return cells
+}
+
+// p99OfSent returns nothing where lost frames take the percentile.
+func p99OfSent(d v1alpha1.DirectionResult) string {
+	if d.LatencyOfSent == nil {
+		return figures(d.Latency.Samples, d.Latency.P99Nanoseconds)[0]
+	}
+	return known(d.LatencyOfSent.P99Nanoseconds, microseconds)
+}
+
+// ofSequenced returns a number of frames, and of how many where the generator looked at a part of them.
+func ofSequenced(frames int64, d v1alpha1.DirectionResult) string {
+	if d.SequencedFrames == nil {
+		return count(frames)
+	}
+	return fmt.Sprintf("%d of %d", frames, *d.SequencedFrames)
 }
 
 // jitter returns the mean, the p99 and the maximum.

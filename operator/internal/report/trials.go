@@ -19,7 +19,7 @@ var trialHead = append(append(append([]string{
 	"offeredFramesPerSecond", "forwardingFramesPerSecond", "lossPartsPerMillion", "valid", "doubts", "measurer",
 }, append(directionHead("forward"), directionHead("reverse")...)...), "repeat", "mix",
 	"taggedFrameNanoseconds", "forwardTaggedFrameNanoseconds", "reverseTaggedFrameNanoseconds",
-	"packetPayloadBytes", "forwardSentFragments", "forwardReceivedFragments", "reverseSentFragments", "reverseReceivedFragments"), append(append(tcpTrialHead(), "neighbors"), connectionsTrialHead()...)...)
+	"packetPayloadBytes", "forwardSentFragments", "forwardReceivedFragments", "reverseSentFragments", "reverseReceivedFragments"), append(append(append(tcpTrialHead(), "neighbors"), connectionsTrialHead()...), "queueGrowthNanoseconds")...)
 
 func directionHead(prefix string) []string {
 	names := []string{
@@ -88,6 +88,9 @@ func trialRows(doc Document) []row {
 		r.set("totalNanoseconds", record.Outcome.TotalNanoseconds)
 		if after := record.Trial.TaggedFrameNanoseconds; after > 0 {
 			r.set("taggedFrameNanoseconds", after)
+		}
+		if growth := record.Outcome.QueueGrowthNanoseconds; growth > 0 {
+			r.set("queueGrowthNanoseconds", growth)
 		}
 		r.set("intendedFramesPerSecond", int64(record.Trial.IntendedFramesPerSecond))
 		r.set("offeredFramesPerSecond", int64(record.Outcome.OfferedFramesPerSecond()))

@@ -34,6 +34,22 @@ func Quantiles(samples, maximum uint64, values iter.Seq2[uint64, uint64], tenTho
 	return found
 }
 
+// OfSent returns percentiles over frames that were sent, from the delays of those that arrived; nil
+// if none is missing, or all are.
+func OfSent(sent uint64, d measure.Delays, values iter.Seq2[uint64, uint64]) *measure.SentDelays {
+	if sent <= d.Samples || d.Samples == 0 {
+		return nil
+	}
+	of := []uint64{5000, 9900, 9990}
+	p := Quantiles(sent, d.MaxNanoseconds, values, of...)
+	for i := range p {
+		if rank(sent, of[i]) > d.Samples {
+			p[i] = 0
+		}
+	}
+	return &measure.SentDelays{Frames: sent, P50Nanoseconds: p[0], P99Nanoseconds: p[1], P999Nanoseconds: p[2]}
+}
+
 // rank returns ceil(samples * tenThousandths / 10000).
 func rank(samples, tenThousandths uint64) uint64 {
 	high, low := bits.Mul64(samples, tenThousandths)

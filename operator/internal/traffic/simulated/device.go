@@ -21,6 +21,8 @@ type Answer struct {
 	LossRatio float64
 	// CapacityFramesPerSecond is the service rate that the latency follows from.
 	CapacityFramesPerSecond float64
+	// QueueGrowth is the delay that a queue adds from the trial's first tenth to its last.
+	QueueGrowth time.Duration
 }
 
 // Device is a formula from an offered load to a loss ratio.
@@ -149,6 +151,25 @@ func (d *Sluggish) Answer(q Question) Answer {
 		d.until = end + d.Recovery
 	case answer.LossRatio == 0 && q.Since < d.until:
 		answer.LossRatio = d.LossRatio * min(1, (d.until-q.Since).Seconds()/q.Duration.Seconds())
+	}
+	return answer
+}
+
+// Buffered holds frames that its device cannot forward yet, up to so much time of its capacity. What
+// waits at a trial's end still comes through.
+type Buffered struct {
+	Device Device
+	Buffer time.Duration
+}
+
+// Answer implements Device.
+func (d Buffered) Answer(q Question) Answer {
+	answer := d.Device.Answer(q)
+	offered := q.FramesPerSecond * q.Duration.Seconds()
+	held := min(answer.LossRatio*offered, answer.CapacityFramesPerSecond*d.Buffer.Seconds())
+	if held > 0 {
+		answer.LossRatio -= held / offered
+		answer.QueueGrowth = time.Duration(0.9 * held / answer.CapacityFramesPerSecond * float64(time.Second))
 	}
 	return answer
 }

@@ -114,7 +114,11 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 		TotalNanoseconds:   int64(total),
 	}
 	for _, direction := range d.cfg.Directions {
-		out.Directions = append(out.Directions, d.direction(trial, direction))
+		direction, answer := d.direction(trial, direction)
+		out.Directions = append(out.Directions, direction)
+		if trial.IntendedFramesPerSecond > 0 {
+			out.QueueGrowthNanoseconds = max(out.QueueGrowthNanoseconds, int64(answer.QueueGrowth))
+		}
 	}
 	if d.sent != nil {
 		d.sent()
@@ -137,7 +141,7 @@ func (d *Driver) check(trial measure.Trial) error {
 	return err
 }
 
-func (d *Driver) direction(trial measure.Trial, direction measure.Direction) measure.DirectionOutcome {
+func (d *Driver) direction(trial measure.Trial, direction measure.Direction) (measure.DirectionOutcome, Answer) {
 	seconds := trial.Duration().Seconds()
 	out := measure.DirectionOutcome{Direction: direction}
 	rate := float64(d.cfg.GeneratorFramesPerSecond)
@@ -168,7 +172,7 @@ func (d *Driver) direction(trial measure.Trial, direction measure.Direction) mea
 	if trial.TaggedFrameNanoseconds > 0 {
 		out.TaggedFrame = d.tag(trial, out, rate)
 	}
-	return out
+	return out, answer
 }
 
 // unsentTolerance is the share above which the simulated generator reports unsent frames.

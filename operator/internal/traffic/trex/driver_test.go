@@ -87,6 +87,13 @@ func TestOutcome(t *testing.T) {
 		if l.Samples != 182 || l.MinNanoseconds != 20_000 || l.MaxNanoseconds != 29_000 || l.P50Nanoseconds != 24_000 || l.P99Nanoseconds != 29_000 {
 			t.Errorf("%s: %+v", direction.Direction, l)
 		}
+		// Of 202 frames that are timed, 182 arrive: the median is that of 101 of them, and the lost ones are beyond p90.
+		if s := direction.LatencyOfSent; s == nil || *s != (measure.SentDelays{Frames: 202, P50Nanoseconds: 25_000}) {
+			t.Errorf("%s: delays of sent frames %+v", direction.Direction, s)
+		}
+		if s := direction.SequencedFrames; s == nil || *s != 182 {
+			t.Errorf("%s: the order of %d frames is known", direction.Direction, s)
+		}
 		if direction.Jitter != nil || direction.FirstFrameNanoseconds != 20_000 {
 			t.Errorf("%s: jitter %+v, first %d", direction.Direction, direction.Jitter, direction.FirstFrameNanoseconds)
 		}
@@ -105,7 +112,7 @@ func TestReorderedAndDuplicates(t *testing.T) {
 	sim.with(func(s *simulator) { s.duplicates, s.outOfOrder = 3, 5 })
 	d := openOn(t, sim.config(measure.Forward))
 	o := run1(t, d, trialOf(128, 1000, 100*time.Millisecond))
-	// Three of the timed frames, and one of the first frame, of which there is only one.
+	// All frames are timed. Three of the timed frames, and one of the first frame, of which there is only one.
 	if got := o.Directions[0]; got.DuplicateFrames != 4 || got.ReorderedFrames != 10 || got.ReceivedFrames != 100 || got.LostFrames() != 0 || got.Latency.Samples > got.ReceivedFrames {
 		t.Errorf("%+v", got)
 	}

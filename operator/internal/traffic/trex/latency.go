@@ -2,6 +2,7 @@ package trex
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -153,7 +154,13 @@ func (d distribution) delays() measure.Delays {
 		out.MaxNanoseconds = max(out.MaxNanoseconds, nanoseconds(s.to, d.exact))
 	}
 	out.MeanNanoseconds = min(max(uint64(sum/float64(total)*1000), out.MinNanoseconds), out.MaxNanoseconds)
-	frames.Percentiles(&out, func(yield func(uint64, uint64) bool) {
+	frames.Percentiles(&out, d.values())
+	return out
+}
+
+// values returns the upper end of each span and the number of samples in it.
+func (d distribution) values() iter.Seq2[uint64, uint64] {
+	return func(yield func(uint64, uint64) bool) {
 		greatest := uint64(0)
 		for _, s := range d.spans {
 			greatest = max(greatest, nanoseconds(s.to, d.exact))
@@ -161,6 +168,5 @@ func (d distribution) delays() measure.Delays {
 				return
 			}
 		}
-	})
-	return out
+	}
 }

@@ -38,6 +38,8 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 	}
 	from, to := d.ports[s.direction], d.ports[1-s.direction]
 	var all []distribution
+	// sequenced are frames that TRex times, of which it sees the order.
+	var timedSent, sequenced, others uint64
 	counted := map[int]bool{}
 	for _, p := range s.parts {
 		if counted[p.group] {
@@ -54,8 +56,10 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 		out.DuplicateFrames += arrived - distinct
 		out.ReorderedFrames += t.Errors.OutOfOrder
 		if p.purpose == load {
+			others += distinct
 			continue
 		}
+		timedSent, sequenced = timedSent+sent, sequenced+distinct
 		delays, err := distributionOf(t, arrived)
 		if err != nil {
 			return out, fmt.Errorf("%s: %w", out.Direction, err)
@@ -74,9 +78,16 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 	// A refused frame was counted before the port refused it. What arrived was sent in
 	// any case.
 	out.SentFrames = max(out.SentFrames-min(out.SentFrames, seen.losses.Ports[s.direction].OutErrors), out.ReceivedFrames)
-	out.Latency = merge(all).delays()
+	if others > 0 {
+		out.SequencedFrames = &sequenced
+	}
+	merged := merge(all)
+	out.Latency = merged.delays()
 	// The delays include that of a duplicate.
 	out.Latency.Samples = min(out.Latency.Samples, out.ReceivedFrames)
+	if sequenced < timedSent {
+		out.LatencyOfSent = frames.OfSent(timedSent, out.Latency, merged.values())
+	}
 	return out, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 )
 
 // watched is what is read before and after a trial.
@@ -58,6 +59,7 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 		share = 0
 	}
 	account := d.account(i, trial, seen)
+	latency := delays(&histograms[histogramDelay], r.Delay)
 	out := measure.DirectionOutcome{
 		Direction:             s.Direction,
 		LoadPercent:           share,
@@ -73,11 +75,13 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 		LateArrivals:          r.LateArrivals,
 		FirstFrameNanoseconds: r.FirstDelay,
 		TaggedFrame:           taggedFrame(t, r, start),
-		Latency:               delays(&histograms[histogramDelay], r.Delay),
+		Latency:               latency,
+		LatencyOfSent:         frames.OfSent(account.sent, latency, values(&histograms[histogramDelay], r.Delay)),
 		Lateness:              briefly(&histograms[histogramLateness], t.Latest),
 		DelaySinceDeparture:   briefly(&histograms[histogramSinceDeparture], r.LongestSinceDeparture),
 		DelayVariation:        delays(&histograms[histogramVariation], r.Variation),
 		Jitter:                jitterOf(&histograms[histogramJitter], r),
+		Series:                d.series(i, trial),
 	}
 	if trial.Packet != nil {
 		out.SentFragments, out.ReceivedFragments = account.fragments, r.Fragments

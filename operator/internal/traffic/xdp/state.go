@@ -55,6 +55,9 @@ func (s *state) clear() {
 		r := &s.Receivers[i]
 		*r = trafficReceiver{PortIfindex: r.PortIfindex, Key: r.Key, EarlierKey: r.Key}
 		r.Delay.Min, r.Variation.Min = math.MaxUint64, math.MaxUint64
+		for n := range s.Slots[i] {
+			s.Slots[i][n] = trafficSlot{DelayMin: math.MaxUint64}
+		}
 	}
 }
 

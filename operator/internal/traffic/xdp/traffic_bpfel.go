@@ -44,6 +44,8 @@ type trafficReceiver struct {
 	Schedule              trafficSchedule
 	EarlierKey            uint32
 	Wraps                 uint32
+	SlotsPerTime          uint64
+	SlotsSinceDeparture   uint64
 	Received              uint64
 	Bytes                 uint64
 	Duplicates            uint64
@@ -68,7 +70,7 @@ type trafficReceiver struct {
 	Stray                 uint64
 	Foreign               uint64
 	Vlan                  uint32
-	_                     [92]byte
+	_                     [76]byte
 }
 
 type trafficRun struct {
@@ -83,6 +85,14 @@ type trafficSchedule struct {
 	FramesPerSecond uint64
 	GapNanoseconds  uint64
 	GapRemainder    uint64
+}
+
+type trafficSlot struct {
+	_        structs.HostLayout
+	Frames   uint64
+	DelaySum uint64
+	DelayMin uint64
+	DelayMax uint64
 }
 
 type trafficSpread struct {
@@ -104,6 +114,7 @@ type trafficState struct {
 	Window       [2][16384]uint64
 	Packets      [2][8192]trafficPacket
 	Histograms   [2][5][25600]uint64
+	Slots        [2][64]trafficSlot
 	Zero         uint64
 	_            [56]byte
 }

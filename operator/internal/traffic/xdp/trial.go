@@ -77,6 +77,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	away := awayFrom(senders, after.steal-before.steal)
 	outcome.Hop, outcome.DrainNanoseconds = d.config.Path.Hop, int64(d.drained(trial))
 	outcome.AwayNanoseconds, outcome.LongestAwayNanoseconds = int64(away.all), int64(away.longest)
+	outcome.QueueGrowthNanoseconds = int64(d.queueGrowth(trial))
 	outcome.Doubts = d.doubts(trial, outcome, away, after.since(before))
 	return outcome, nil
 }
@@ -186,6 +187,7 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 			t.RingFrames = d.places(rate, s.LoadPercent)
 			t.Schedule = trafficSchedule{Start: t.Due, FramesPerSecond: rate, GapNanoseconds: 1e9 / rate, GapRemainder: 1e9 % rate}
 			r.Schedule = t.Schedule
+			d.armSlots(r, trial)
 			if t.IntendedFrames > math.MaxUint32 {
 				r.Wraps = 1
 			}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/traffic/xdp"
+)
+
+const (
+	// costFrames and costBatch are those of a run of an empty program, as the driver's own are.
+	costFrames = 1_000_000
+	costBatch  = 32
+	// overload is more frames per second than a core makes.
+	overload = 12_000_000
+	// liveFrames makes the kernel act on what the program returns (BPF_F_TEST_XDP_LIVE_FRAMES).
+	liveFrames = 1 << 1
+)
+
+// A cost is that of one frame of 64 bytes in nanoseconds on the direct path, up to a step.
+type cost struct{ dropped, clock, redirected, made, all, scheduled float64 }
+
+// measureCosts prints where the time of a frame goes: differences of what programs take that do
+// one step more each. The smallest of the rounds counts, because other work only adds to it.
+func measureCosts(ctx context.Context, rounds int, window time.Duration) error {
+	p, err := testpath.Direct()
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	d, err := open(ctx, p, xdp.Config{Path: p.IPv4(measure.Forward)}, core)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }()
+	least := cost{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64, float64(d.Description().FrameCostNanoseconds), math.MaxFloat64, math.MaxFloat64}
+	for range rounds {
+		empty, err := emptyPrograms(p)
+		if err != nil {
+			return err
+		}
+		own, err := flatOut(ctx, d, p, 64, 0, window)
+		if err != nil {
+			return err
+		}
+		scheduled, err := flatOut(ctx, d, p, 64, overload, window)
+		if err != nil {
+			return err
+		}
+		least.dropped, least.clock = min(least.dropped, empty.dropped), min(least.clock, empty.clock)
+		least.redirected = min(least.redirected, empty.redirected)
+		least.all = min(least.all, 1e9/own.perCPUSecond)
+		least.scheduled = min(least.scheduled, 1e9/scheduled.perCPUSecond)
+	}
+	fmt.Printf("direct veth, one core, 64 B, nanoseconds of CPU time for each frame, smallest of %d; load average %s\n", rounds, loadAverage())
+	fmt.Printf("  the kernel makes a frame, runs an empty program and recycles the frame: %.0f\n", least.dropped)
+	fmt.Printf("  the driver's program writes it, and its way out is refused: %.0f more\n", least.made-least.dropped)
+	fmt.Printf("  redirect, veth, NAPI and a receiver that does not know the frame: %.0f more than the empty program\n", least.redirected-least.dropped)
+	fmt.Printf("  the receiver counts and times it, and all that the steps do to each other: %.0f\n", least.all-least.made-least.redirected+least.dropped)
+	fmt.Printf("  in the driver's part, two looks at the clock: %.0f\n", 2*least.clock)
+	fmt.Printf("  all: %.0f; of a trial with a schedule, overloaded: %.0f\n", least.all, least.scheduled)
+	return nil
+}
+
+// emptyPrograms returns the nanoseconds of a frame that a program drops at once, of one look at the
+// clock, and of a frame that a program redirects to the port without a look at it.
+func emptyPrograms(p *testpath.Path) (c cost, err error) {
+	const looks = 10
+	drop := asm.Instructions{asm.Mov.Imm(asm.R0, 1), asm.Return()}
+	var look asm.Instructions
+	for range looks {
+		look = append(look, asm.FnKtimeGetNs.Call())
+	}
+	err = testpath.Do(p.Generator, func() error {
+		port, err := netlink.LinkByName(testpath.West)
+		if err != nil {
+			return err
+		}
+		if c.dropped, err = runEmpty(drop); err != nil {
+			return err
+		}
+		looked, err := runEmpty(append(look, drop...))
+		if err != nil {
+			return err
+		}
+		c.clock = (looked - c.dropped) / looks
+		c.redirected, err = runEmpty(asm.Instructions{
+			asm.Mov.Imm(asm.R1, int32(port.Attrs().Index)), asm.Mov.Imm(asm.R2, 0), asm.FnRedirect.Call(), asm.Return(),
+		})
+		return err
+	})
+	return c, err
+}
+
+func runEmpty(program asm.Instructions) (nanoseconds float64, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, only unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		return 0, err
+	}
+	only.Set(core)
+	if err := unix.SchedSetaffinity(0, &only); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, unix.SchedSetaffinity(0, &all)) }()
+	loaded, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, Instructions: program, License: "Dual MIT/GPL"})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = loaded.Close() }()
+	before, err := threadTime()
+	if err != nil {
+		return 0, err
+	}
+	if _, err := loaded.Run(&ebpf.RunOptions{Data: make([]byte, 60), Repeat: costFrames, BatchSize: costBatch, Flags: liveFrames}); err != nil {
+		return 0, err
+	}
+	after, err := threadTime()
+	return float64(after-before) / costFrames, err
+}
+
+// threadTime returns how long the calling thread has run.
+func threadTime() (time.Duration, error) {
+	var t unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
+	return time.Duration(t.Nano()), err
+}

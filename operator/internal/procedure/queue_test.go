@@ -1,0 +1,176 @@
+package procedure
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/simulated"
+)
+
+// A buffer that holds what the device cannot forward in the trial's time makes no throughput higher.
+func TestFillingABufferIsNotThroughput(t *testing.T) {
+	for _, capacity := range []float64{200_000, 345_678, 1_500_000} {
+		for _, buffer := range []time.Duration{10 * time.Millisecond, 100 * time.Millisecond, time.Second} {
+			b := newBench(simulated.Buffered{Device: simulated.HardCap{CapacityFramesPerSecond: capacity}, Buffer: buffer})
+			instr := instructions()
+			instr.Latency, instr.Sizes = nil, sizes(64)
+			records, err := b.run(t, instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range Results(instr, records).Frames[0].Throughput {
+				if off := float64(r.FramesPerSecond)/capacity - 1; off < -0.02 || off > 0.0055 || r.UpperBoundCause != v1alpha1.CauseDeviceLoss {
+					t.Errorf("%s of a device of %.0f frames/s with a buffer of %v: %.3f %% off, %s", r.Goal, capacity, buffer, off*100, r.UpperBoundCause)
+				}
+			}
+		}
+	}
+}
+
+// A queue that grows in the device is its loss on any path, unless another program held the
+// generator's core.
+func TestGrowthIsLoss(t *testing.T) {
+	const trial = time.Second
+	for _, test := range []struct {
+		growth, drain, away time.Duration
+		hop                 measure.Hop
+		lost                float64
+	}{
+		{5 * time.Millisecond, 0, 0, measure.HopInline, 0},
+		{6 * time.Millisecond, 0, 0, measure.HopInline, 0.006},
+		{100 * time.Millisecond, 0, 0, measure.HopInline, 0.0909},
+		{100 * time.Millisecond, 300 * time.Millisecond, 0, measure.HopInline, 0.2308},
+		{100 * time.Millisecond, 0, 0, measure.HopSeparate, 0.0909},
+		{100 * time.Millisecond, 300 * time.Millisecond, 0, measure.HopTap, 0.0909},
+		{100 * time.Millisecond, 0, 49 * time.Millisecond, measure.HopTap, 0},
+	} {
+		o := measure.Outcome{
+			Hop: test.hop, SendingNanoseconds: int64(trial), TotalNanoseconds: int64(trial), AwayNanoseconds: int64(test.away),
+			DrainNanoseconds: int64(test.drain), QueueGrowthNanoseconds: int64(test.growth),
+			Directions: []measure.DirectionOutcome{{IntendedFrames: 1000, SentFrames: 1000, ReceivedFrames: 1000}},
+		}
+		got, err := (&replay{}).searchTrial(measure.Record{Stage: measure.StageThroughput, Outcome: o,
+			Trial: measure.Trial{IntendedFramesPerSecond: 1000, DurationNanoseconds: int64(trial)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(got.LossRatio-test.lost) > 0.0001 || got.UnsentRatio > 0 {
+			t.Errorf("%+v: a loss of %.4f, %.4f not sent", test, got.LossRatio, got.UnsentRatio)
+		}
+	}
+}
+
+// atLoads returns a run that measures delays at one load alone.
+func atLoads(framesPerSecond int64, trial time.Duration) measure.Instructions {
+	instr := instructions()
+	instr.Calibration, instr.Throughput, instr.Sizes = nil, nil, sizes(64)
+	instr.Latency = &v1alpha1.Latency{TrialMilliseconds: int32(trial.Milliseconds()), Loads: []v1alpha1.LatencyLoad{{Name: "load", FramesPerSecond: &framesPerSecond}}}
+	return instr
+}
+
+// durations returns those of a stage's trials in seconds.
+func durations(records []measure.Record, stage measure.Stage) []float64 {
+	var out []float64
+	for _, r := range records {
+		if r.Stage == stage {
+			out = append(out, r.Trial.Duration().Seconds())
+		}
+	}
+	return out
+}
+
+// A trial at a load is made again with more time while a queue grows in it.
+func TestProlongedTrials(t *testing.T) {
+	tagged := atLoads(110_000, 2*time.Second)
+	tagged.Latency.TaggedFrame = &v1alpha1.TaggedFrame{Streams: 2, StreamMilliseconds: 2000, AfterMilliseconds: 1000}
+	fixed := fixedLoad()
+	fixed.Sizes, fixed.FixedLoad.DurationSeconds = sizes(64), 2
+	fixed.FixedLoad.Profiles = []v1alpha1.LoadProfile{{Name: "load", Size: "64", FramesPerSecond: new(int64(110_000))}}
+	soak := soakOf(20*time.Second, 10*time.Second)
+	soak.Soak.FramesPerSecond = new(int64(110_000))
+	for name, test := range map[string]struct {
+		instr    measure.Instructions
+		capacity float64
+		buffer   time.Duration
+		stage    measure.Stage
+		want     []float64
+		grows    bool
+	}{
+		"a device that is fast enough": {atLoads(110_000, 2*time.Second), 120_000, time.Minute, measure.StageLatency, []float64{2}, false},
+		"a growing queue":              {atLoads(110_000, 2*time.Second), 100_000, time.Minute, measure.StageLatency, []float64{2, 4, 8}, true},
+		"a long trial":                 {atLoads(110_000, 45*time.Second), 100_000, time.Minute, measure.StageLatency, []float64{45, 90}, true},
+		"the longest trial":            {atLoads(110_000, 61*time.Second), 100_000, time.Minute, measure.StageLatency, []float64{61}, true},
+		"tagged frames":                {tagged, 100_000, time.Minute, measure.StageLatency, []float64{2, 2}, true},
+		"fixed load":                   {fixed, 100_000, time.Minute, stageFixedLoad, []float64{2, 4, 8, 2, 4, 8}, true},
+		"a soak":                       {soak, 100_000, time.Minute, stageSoak, []float64{10, 10}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(simulated.Buffered{Device: simulated.HardCap{CapacityFramesPerSecond: test.capacity}, Buffer: test.buffer})
+			records, err := b.run(t, test.instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, durations(records, test.stage)); diff != "" {
+				t.Error(diff)
+			}
+			figures := Results(test.instr, records)
+			var doubts []v1alpha1.DoubtCode
+			for _, f := range figures.Frames {
+				for _, l := range f.Latency {
+					doubts = append(doubts, l.Doubts...)
+				}
+				for _, l := range f.FixedLoad {
+					doubts = append(doubts, l.Doubts...)
+				}
+				if f.Soak != nil {
+					doubts = append(doubts, f.Soak.Doubts...)
+				}
+			}
+			said := slices.ContainsFunc(figures.Warnings, func(w v1alpha1.Warning) bool { return w.Code == v1alpha1.WarningQueueGrowing })
+			if doubted := slices.Contains(doubts, v1alpha1.DoubtQueueGrowing); doubted != test.grows || said != test.grows {
+				t.Errorf("doubts %v, warnings %+v", doubts, figures.Warnings)
+			}
+		})
+	}
+}
+
+// A queue that grew once, and not in the longer trial, leaves no doubt; what was made again is said.
+func TestProlongedOnce(t *testing.T) {
+	instr := atLoads(100_000, 2*time.Second)
+	b := newBench(simulated.HardCap{CapacityFramesPerSecond: 1e6})
+	b.spoil = func(r *measure.Record) {
+		if r.Stage == measure.StageLatency && r.Trial.Duration() == 2*time.Second {
+			r.Outcome.QueueGrowthNanoseconds = int64(2345 * time.Microsecond)
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]float64{2, 4}, durations(records, measure.StageLatency)); diff != "" {
+		t.Error(diff)
+	}
+	figures := Results(instr, records)
+	if l := figures.Frames[0].Latency[0]; len(l.Doubts) > 0 || l.Directions[0].SentFrames != 400_000 {
+		t.Errorf("%+v", l)
+	}
+	again := ""
+	for _, w := range figures.Warnings {
+		again += fmt.Sprintln(w.Code, w.Message)
+	}
+	if !strings.Contains(again, "made again and do not count: 1, the last because a queue still grew at the end, by 2.344ms of delay in 2s") &&
+		!strings.Contains(again, "made again and do not count: 1, the last because a queue still grew at the end, by 2.345ms of delay in 2s") {
+		t.Error(again)
+	}
+	if strings.Contains(again, v1alpha1.WarningQueueGrowing) {
+		t.Error(again)
+	}
+}

@@ -1,0 +1,149 @@
+package xdp
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/testpath"
+)
+
+// TestSlots checks that every trial has a bounded number of slots, and that Go counts the frames
+// that are due in each as the program does.
+func TestSlots(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, duration := range []time.Duration{
+		minSlottedTrial, 123456789, time.Second, 1599 * time.Millisecond, 5 * time.Second, 6400 * time.Millisecond, 6401 * time.Millisecond, time.Minute, 24 * time.Hour,
+	} {
+		trial := trialOf(64, 1+random.Uint64N(14_880_952), duration)
+		stream, d := streamIPv4(), &Driver{state: &state{trafficState: &trafficState{}}}
+		d.streams[0] = &stream
+		n := len(d.slotsOf(0, trial))
+		if n < minSlots || n > slots || slotOf(trial) == slotLength != (duration >= 1600*time.Millisecond && duration <= 6400*time.Millisecond) {
+			t.Errorf("%v: %d slots of %v", duration, n, slotOf(trial))
+		}
+		var r trafficReceiver
+		d.armSlots(&r, trial)
+		rate := trial.IntendedFramesPerSecond
+		s := trafficSchedule{FramesPerSecond: rate, GapNanoseconds: 1e9 / rate, GapRemainder: 1e9 % rate}
+		slotOfFrame := func(n uint64) uint64 { return dueAfter(s, n) >> 16 * r.SlotsPerTime >> 32 }
+		for n := 1; n < len(d.slotsOf(0, trial)); n++ {
+			first := dueBefore(n, stream, trial)
+			if first > 0 && slotOfFrame(first-1) >= uint64(n) || slotOfFrame(first) < uint64(n) {
+				t.Fatalf("%v at %d frames/s: frame %d begins slot %d, and the program has it in slot %d, the one before in %d",
+					duration, rate, first, n, slotOfFrame(first), slotOfFrame(first-1))
+			}
+		}
+	}
+	for _, none := range []measure.Trial{trialOf(64, 0, time.Second), trialOf(64, 1000, minSlottedTrial-1)} {
+		if slotOf(none) != 0 {
+			t.Errorf("%+v has slots", none)
+		}
+	}
+}
+
+// TestQueueGrowth checks that a queue which grows is distinguished from a stall.
+func TestQueueGrowth(t *testing.T) {
+	const rate = 10_000
+	for name, c := range map[string]struct {
+		duration time.Duration
+		delay    func(due time.Duration) time.Duration
+		want     time.Duration
+	}{
+		"steady": {5 * time.Second, func(time.Duration) time.Duration { return 20 * time.Microsecond }, 0},
+		// The first and the last tenth, of which the smallest delay counts, are 4.5 s apart.
+		"ten percent too much": {5 * time.Second, func(due time.Duration) time.Duration { return due / 10 }, 450 * time.Millisecond},
+		"a queue that empties": {5 * time.Second, func(due time.Duration) time.Duration { return 500*time.Millisecond - due/10 }, 0},
+		"a queue that is full": {5 * time.Second, func(due time.Duration) time.Duration { return min(due, 50*time.Millisecond) }, 50 * time.Millisecond},
+		"a stall at the end": {time.Second, func(due time.Duration) time.Duration {
+			return max(20*time.Microsecond, 1100*time.Millisecond-due-due.Truncate(960*time.Millisecond))
+		}, 0},
+		"few frames": {100 * time.Millisecond, func(due time.Duration) time.Duration { return due }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trial, stream := trialOf(64, rate, c.duration), streamIPv4()
+			d := &Driver{state: &state{trafficState: &trafficState{}}}
+			d.streams[0] = &stream
+			d.state.clear()
+			if name == "few frames" {
+				trial.IntendedFramesPerSecond = 1100 // 7 in a slot
+			}
+			var r trafficReceiver
+			d.armSlots(&r, trial)
+			for n := range stream.IntendedFrames(trial) {
+				due := time.Duration(n) * time.Second / time.Duration(trial.IntendedFramesPerSecond)
+				slot, delay := &d.state.Slots[0][uint64(due)>>16*r.SlotsPerTime>>32], uint64(c.delay(due))
+				slot.Frames++
+				slot.DelayMin = min(slot.DelayMin, delay)
+			}
+			if got := d.queueGrowth(trial); (got - c.want).Abs() > time.Millisecond {
+				t.Errorf("the queue grows by %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestSeries has a device lose some frames that follow each other, and delay others.
+func TestSeries(t *testing.T) {
+	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		if n := sequenceOf(frame); n < 510 || n >= 560 {
+			send(frame)
+		}
+	})
+	o := run(t, d, throughProgram(trialOf(128, 1000, 2*time.Second)))
+	got := o.Directions[0]
+	s := got.Series
+	if s == nil || s.SlotNanoseconds != int64(100*time.Millisecond) || len(s.ReceivedFrames) != 20 || len(s.MeanNanoseconds) != 20 || len(s.MaxNanoseconds) != 20 {
+		t.Fatalf("%+v", s)
+	}
+	want := make([]uint64, 20)
+	want[5] = 50
+	if got.LostFrames() != 50 || !slices.Equal(s.MissingFrames, want) {
+		t.Errorf("%d frames are lost, by slots %v, want %v", got.LostFrames(), s.MissingFrames, want)
+	}
+	received, sum := uint64(0), uint64(0)
+	for n := range s.ReceivedFrames {
+		received += s.ReceivedFrames[n]
+		sum += s.ReceivedFrames[n] * s.MeanNanoseconds[n]
+	}
+	if received != got.ReceivedFrames || slices.Max(s.MaxNanoseconds) > got.Latency.MaxNanoseconds {
+		t.Errorf("%d frames in slots of %d, at most %v of %v", received, got.ReceivedFrames, s.MaxNanoseconds, time.Duration(got.Latency.MaxNanoseconds))
+	}
+	if d.inline() {
+		if off := math.Abs(float64(sum/received) - float64(got.Latency.MeanNanoseconds)); off > 2 {
+			t.Errorf("the mean of all slots is %d, that of all frames %d", sum/received, got.Latency.MeanNanoseconds)
+		}
+	}
+	if growth := time.Duration(o.QueueGrowthNanoseconds); growth > 20*time.Millisecond {
+		t.Errorf("the queue of a device that is fast enough grows by %v", growth)
+	}
+}
+
+// TestGrowingQueue offers a device 2.5 times what it forwards: all of it waits, and nothing is lost.
+func TestGrowingQueue(t *testing.T) {
+	for _, hop := range []measure.Hop{measure.HopInline, measure.HopSeparate} {
+		path := func(p *testpath.Path) measure.Path {
+			path := p.IPv4(measure.Forward)
+			path.Hop = hop
+			return path
+		}
+		d, _ := forward(t, path, func(_ uint64, at time.Time, frame []byte, send func([]byte)) {
+			for time.Since(at) < 5*time.Millisecond {
+			}
+			send(frame)
+		})
+		trial := throughProgram(trialOf(128, 500, 400*time.Millisecond))
+		trial.SettleNanoseconds = int64(2 * time.Second)
+		o := run(t, d, trial)
+		// The frames of 375 ms before the last slot take 938 ms.
+		if growth := time.Duration(o.QueueGrowthNanoseconds); growth < 500*time.Millisecond || o.LossRatio() > 0 {
+			t.Errorf("%s: the queue grows by %v, and %d frames are lost", hop, growth, o.Directions[0].LostFrames())
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
