@@ -58,7 +58,25 @@ type Description struct {
 	// FrameCostNanoseconds is the time that the driver itself takes of a core for each
 	// frame of 128 bytes, without the device; 0 if unknown.
 	FrameCostNanoseconds int64 `json:"frameCostNanoseconds,omitempty"`
+	// Ports are the sending ones, those of its streams, in the order of the path; nil if the driver
+	// says nothing of them.
+	Ports []PortState `json:"ports,omitempty"`
 	// Fallbacks are sentences, one for each thing that the port or the node did not support,
 	// with what was used instead.
 	Fallbacks []string `json:"fallbacks,omitempty"`
+}
+
+// What is known of the frames that a sending port refused.
+const (
+	// RefusedCounted: the port's counters show each of them.
+	RefusedCounted = "Counted"
+	// RefusedUnproven: the port may drop frames without a count.
+	RefusedUnproven = "Unproven"
+)
+
+// PortState is what a driver found out about a sending port.
+type PortState struct {
+	Interface string `json:"interface"`
+	// RefusedFrames is RefusedCounted or RefusedUnproven.
+	RefusedFrames string `json:"refusedFrames,omitempty"`
 }

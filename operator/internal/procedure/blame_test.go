@@ -291,30 +291,55 @@ func TestABusyNeighborIsNeverTheDevice(t *testing.T) {
 	}
 }
 
-// The generator's own work on the device's core is no loss of the device either.
-func TestGeneratorLimited(t *testing.T) {
-	for hop, want := range map[measure.Hop]v1alpha1.UpperBoundCause{
-		measure.HopInline: v1alpha1.CauseGeneratorCeiling, measure.HopSeparate: v1alpha1.CauseDeviceLoss,
+// The generator's own work on the device's core is no loss of the device either, and neither is
+// what a sending port may have dropped.
+func TestLossWithADoubt(t *testing.T) {
+	for _, c := range []struct {
+		code string
+		hop  measure.Hop
+		want v1alpha1.UpperBoundCause
+	}{
+		{measure.DoubtLimited, measure.HopInline, v1alpha1.CauseGeneratorCeiling},
+		{measure.DoubtLimited, measure.HopSeparate, v1alpha1.CauseDeviceLoss},
+		{measure.DoubtTransmitUnproven, measure.HopTap, v1alpha1.CauseGeneratorCeiling},
+		{measure.DoubtTransmitUnproven, measure.HopSeparate, v1alpha1.CauseGeneratorCeiling},
 	} {
-		generatorLimited(t, hop, want)
+		lossWithADoubt(t, c.code, c.hop, c.want)
 	}
 }
 
-func generatorLimited(t *testing.T, hop measure.Hop, want v1alpha1.UpperBoundCause) {
+func lossWithADoubt(t *testing.T, code string, hop measure.Hop, want v1alpha1.UpperBoundCause) {
 	instr := onOneCore()
 	instr.Chain.Hop = hop
 	b := newBench(hardCap())
 	b.spoil = func(r *measure.Record) {
 		if r.Outcome.LossRatio() > 0 {
-			r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtLimited, Detail: "its own work takes 0.6 of a core"})
+			r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: code, Detail: "of a detail"})
 		}
 	}
 	records, err := b.run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ndr := Results(instr, records).Frames[0].Throughput[0]; ndr.UpperBoundCause != want {
-		t.Errorf("%s: %+v, want %s", hop, ndr, want)
+	got := Results(instr, records)
+	if ndr := got.Frames[0].Throughput[0]; ndr.UpperBoundCause != want {
+		t.Errorf("%s, %s: %+v, want %s", code, hop, ndr, want)
+	}
+	warned := slices.ContainsFunc(got.Warnings, func(w v1alpha1.Warning) bool {
+		return w.Code == v1alpha1.WarningGeneratorCeiling && strings.Contains(w.Message, "the sending port may have dropped them")
+	})
+	if warned != (want == v1alpha1.CauseGeneratorCeiling) {
+		t.Errorf("%s, %s: warnings %+v", code, hop, got.Warnings)
+	}
+}
+
+// TestLossOfALoadWithADoubt has a sending port drop frames at a latency load: the loss is no verdict.
+func TestLossOfALoadWithADoubt(t *testing.T) {
+	r := measure.Record{Stage: measure.StageLatency}
+	r.Outcome.Directions = []measure.DirectionOutcome{{SentFrames: 100, IntendedFrames: 100, ReceivedFrames: 90}}
+	r.Outcome.Doubts = []measure.Doubt{{Code: measure.DoubtTransmitUnproven, Detail: "10 of 100 frames are missing"}}
+	if got := doubtsOf([]measure.Record{r}); !slices.Equal(got, []v1alpha1.DoubtCode{v1alpha1.DoubtGeneratorCeiling}) {
+		t.Errorf("doubts %v", got)
 	}
 }
 

@@ -62,7 +62,7 @@ func (w *replay) warnBounds(d *warningList, p *part) {
 	}
 	if len(unproven) > 0 {
 		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
-			"The device's loss does not bound %s from above: whenever the next higher load lost frames, other work held a core that sends or the generator needed most of it, so the device may do better.",
+			"The device's loss does not bound %s from above: whenever the next higher load lost frames, other work held a core that sends, the generator needed most of it, or the sending port may have dropped them, so the device may do better.",
 			words(unproven))
 	}
 }

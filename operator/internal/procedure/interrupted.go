@@ -110,8 +110,8 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 // unproven reports whether the loss of a record may not be the device's. The generator's own work
 // matters only on the core that the device works on.
 func (w *replay) unproven(r measure.Record) bool {
-	limited := func(d measure.Doubt) bool { return d.Code == measure.DoubtLimited }
-	return w.undecided(r) || w.instr.Chain.Hop == measure.HopInline && slices.ContainsFunc(r.Outcome.Doubts, limited)
+	return w.undecided(r) || hasDoubt(r, measure.DoubtTransmitUnproven) ||
+		w.instr.Chain.Hop == measure.HopInline && hasDoubt(r, measure.DoubtLimited)
 }
 
 // undecided reports whether an interruption may have changed what a record shows.

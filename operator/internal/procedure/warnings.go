@@ -221,7 +221,7 @@ func warningsFor(r measure.Record) map[string]string {
 	for _, doubt := range r.Outcome.Doubts {
 		code := v1alpha1.WarningUnsteadyPacing
 		switch doubt.Code {
-		case measure.DoubtReceiveDrops, measure.DoubtLimited:
+		case measure.DoubtReceiveDrops, measure.DoubtTransmitUnproven, measure.DoubtLimited:
 			code = v1alpha1.WarningGeneratorCeiling
 		case measure.DoubtRefragmented, measure.DoubtFragmentsUnknown:
 			code = v1alpha1.WarningRefragmented

@@ -190,6 +190,14 @@ func hopInWords(g *v1alpha1.GeneratorReport) string {
 	return fmt.Sprintf("%s: %s; %s", g.Hop, g.HopReason, blame)
 }
 
+// sendingPortInWords says what is known of the frames that a sending port refused.
+func sendingPortInWords(port v1alpha1.GeneratorPort) string {
+	return map[string]string{
+		measure.RefusedCounted:  "frames that it refuses are counted",
+		measure.RefusedUnproven: "may drop frames without a count, so missing frames may be its own",
+	}[port.RefusedFrames]
+}
+
 func generatorSection(doc Document, l letters) section {
 	if doc.Generator == nil {
 		return section{}
@@ -215,6 +223,9 @@ func generatorSection(doc Document, l letters) section {
 		add("Its own cost", count(g.FrameCostNanoseconds)+" ns of a core for each small frame")
 	}
 	add("Way to the device", hopInWords(g))
+	for _, port := range g.Ports {
+		add("Port "+port.Name, sendingPortInWords(port))
+	}
 	if g.CPUs > 0 {
 		add("CPUs it may use", fmt.Sprintf("%d, %d of them isolated", g.CPUs, g.IsolatedCPUs))
 	}

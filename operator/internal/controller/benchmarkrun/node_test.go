@@ -17,7 +17,8 @@ func TestNodeBecomesWarnings(t *testing.T) {
 	s := newScope(launched)
 	s.plan.GeneratorNode, s.plan.DeviceNode = "one", "one"
 	text, err := json.Marshal(measure.GeneratorState{
-		Chain: &measure.Description{Driver: "XDP", Scheduling: "RealTime", RealTimeLimited: true, RingFrames: 256, FrameCostNanoseconds: 68},
+		Chain: &measure.Description{Driver: "XDP", Scheduling: "RealTime", RealTimeLimited: true, RingFrames: 256, FrameCostNanoseconds: 68,
+			Ports: []measure.PortState{{Interface: "west0", RefusedFrames: measure.RefusedUnproven}}},
 		Node:  &measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}},
 	})
 	if err != nil {
@@ -29,7 +30,8 @@ func TestNodeBecomesWarnings(t *testing.T) {
 	}
 	after := summarize(s, decide(s))
 	if g := after.Generator; g == nil || g.CPUs != 2 || g.IsolatedCPUs != 0 || len(g.ScalingGovernors) != 1 || g.Scheduling != "RealTime" ||
-		g.Hop != string(measure.HopInline) || !strings.Contains(g.HopReason, "frames pass over a bridge") || g.RingFrames != 256 || g.FrameCostNanoseconds != 68 {
+		g.Hop != string(measure.HopInline) || !strings.Contains(g.HopReason, "frames pass over a bridge") || g.RingFrames != 256 || g.FrameCostNanoseconds != 68 ||
+		len(g.Ports) != 1 || g.Ports[0] != (v1alpha1.GeneratorPort{Name: "west0", RefusedFrames: "Unproven"}) {
 		t.Errorf("the generator's report is %+v", g)
 	}
 	for _, code := range []string{v1alpha1.WarningNoCPUIsolation, v1alpha1.WarningSharedCores, v1alpha1.WarningRealTimeScheduling} {

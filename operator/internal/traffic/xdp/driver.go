@@ -89,6 +89,10 @@ type Driver struct {
 	held    held
 	// extended is how much longer than asked the last trial settled.
 	extended time.Duration
+	// refusals says of each sending port whether its counters show every frame that it refuses, and
+	// counted what that of sent frames must show at least before the next trial.
+	refusals [2]string
+	counted  [2]uint64
 	// onSent is called after a trial's last frame; nil means no call.
 	onSent func()
 }
@@ -112,7 +116,7 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 	}()
 	steps := []func() error{
 		d.checkConfig, d.openPorts, d.chooseCPUs, d.load, d.attachReceivers, d.findLongest,
-		func() error { return d.findPath(ctx) }, d.findCost,
+		func() error { return d.findPath(ctx) }, func() error { return d.findRefusals(ctx) }, d.findCost,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

@@ -43,7 +43,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	if err != nil {
 		return measure.Outcome{}, err
 	}
-	before, err := d.watch()
+	before, err := d.watchBefore()
 	if err != nil {
 		return measure.Outcome{}, err
 	}
@@ -58,7 +58,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	if err := d.settle(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
-	after, err := d.watch()
+	after, err := d.watchAfter(ctx, trial, before)
 	if err != nil {
 		return measure.Outcome{}, err
 	}
