@@ -102,10 +102,13 @@ func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.
 // where the device's own kernel works on the sending core and a load is set.
 func (d *Driver) doubtRefusals(all *frames.Doubts, trial measure.Trial, o measure.DirectionOutcome) {
 	i := frames.Index(o.Direction)
-	if n := o.LostFrames(); n > 0 && d.refusals[i] == measure.RefusedUnproven && (!d.inline() || trial.IntendedFramesPerSecond == 0) {
-		all.Add(measure.DoubtTransmitUnproven, false, "%s: %d of %d frames are missing, and %s may have dropped them without a count",
-			o.Direction, n, o.SentFrames, d.ports[i].name)
+	n := o.LostFrames()
+	hidden := d.counts(i) && o.RefusedFrames > 0 && n <= ownFrames
+	if n == 0 || d.inline() && trial.IntendedFramesPerSecond > 0 || !hidden && d.refusals[i] != measure.RefusedUnproven {
+		return
 	}
+	all.Add(measure.DoubtTransmitUnproven, false, "%s: %d of %d frames are missing, and %s may have dropped them without a count",
+		o.Direction, n, o.SentFrames, d.ports[i].name)
 }
 
 func (d *Driver) doubtFragments(all *frames.Doubts, o measure.DirectionOutcome) {

@@ -15,12 +15,15 @@ const (
 	// countedProbes is how many times as many frames as a probe show whether a port counts them: a
 	// few frames of the kernel itself must not look like them.
 	countedProbes = 10
+	// ownFrames is how many frames the kernel itself may send on a port in a trial, such as router
+	// solicitations. Each hides a refused one in the port's counter.
+	ownFrames = 16
 )
 
 // findRefusals finds out whether the counters of the sending ports show each frame that they
 // refuse. A driver that does not take a redirected frame makes the kernel drop it, and most count
-// nothing then: a frame was taken where the port's counter of sent frames includes it. That depends
-// on the driver and on the way out, so frames show it.
+// nothing then: a frame was taken where the port's counter of sent frames includes it. Whether it
+// does depends on the driver and on the way out, so frames show it.
 func (d *Driver) findRefusals(ctx context.Context) error {
 	trial := d.streams.Probe(signatureBytes)
 	trial.IntendedFramesPerSecond *= countedProbes
@@ -34,8 +37,12 @@ func (d *Driver) findRefusals(ctx context.Context) error {
 	for i := range d.refusals {
 		d.refusals[i] = measure.RefusedCounted
 	}
-	all := func(i int, seen counters) bool { return d.uncounted(i, trial, seen) == 0 }
-	after, err := d.awaitCounters(ctx, before, all)
+	// What arrived has left. The rest may have been refused.
+	shown := func(i int, seen counters) bool {
+		arrived := d.state.Receivers[i].Received
+		return arrived > ownFrames && seen.sent >= arrived
+	}
+	after, err := d.awaitCounters(ctx, before, shown)
 	if err != nil {
 		return err
 	}
@@ -43,7 +50,7 @@ func (d *Driver) findRefusals(ctx context.Context) error {
 		if s == nil {
 			continue
 		}
-		if !all(i, after[i].since(before.ports[i])) {
+		if !shown(i, after[i].since(before.ports[i])) {
 			d.refusals[i] = measure.RefusedUnproven
 		}
 		d.description.Ports = append(d.description.Ports, measure.PortState{Interface: d.ports[i].name, RefusedFrames: d.refusals[i]})
@@ -62,10 +69,11 @@ func (d *Driver) uncounted(i int, trial measure.Trial, seen counters) uint64 {
 }
 
 // awaitCounters reads the sending ports' counters until enough is true of each that counts, or for
-// counterTimeout. The times between are part of the trial's settling.
+// counterTimeout. That time is part of the trial's settling.
 func (d *Driver) awaitCounters(ctx context.Context, before watched, enough func(i int, seen counters) bool) (now [2]counters, err error) {
-	p := newPause()
-	for end := time.Now().Add(counterTimeout); ; d.extended += counterStep {
+	p, began := newPause(), time.Now()
+	defer func() { d.extended += time.Since(began) }()
+	for {
 		if now, err = d.readPorts(); err != nil {
 			return now, err
 		}
@@ -73,7 +81,7 @@ func (d *Driver) awaitCounters(ctx context.Context, before watched, enough func(
 		for i := range now {
 			complete = complete && (!d.counts(i) || d.streams[i] == nil || enough(i, now[i].since(before.ports[i])))
 		}
-		if complete || time.Now().After(end) {
+		if complete || time.Since(began) > counterTimeout {
 			return now, nil
 		}
 		if err := p.wait(ctx, counterStep); err != nil {
