@@ -67,7 +67,7 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:Minimum=0
 	FrameCostNanoseconds int64 `json:"frameCostNanoseconds,omitempty"`
 
-	// ports are the ports that sent, as driver XDP found them.
+	// ports are the generator's two ports, as driver XDP found them.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -120,7 +120,7 @@ type GeneratorReport struct {
 	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
 }
 
-// GeneratorPort is a port that sent frames.
+// GeneratorPort is a port of the generator.
 type GeneratorPort struct {
 	// name of the interface in the traffic pod.
 	// +required
@@ -128,8 +128,18 @@ type GeneratorPort struct {
 	Name string `json:"name,omitempty"`
 
 	// refusedFrames is Counted where the port's counters show every frame that it did not take,
-	// and Unproven where it may drop frames without a count.
+	// and Unproven where it may drop frames without a count. Absent: it did not send.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	RefusedFrames string `json:"refusedFrames,omitempty"`
+
+	// interruptMicroseconds is for how long the port may delay an interrupt for frames
+	// that arrive. Absent: it has no such setting.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	InterruptMicroseconds *int64 `json:"interruptMicroseconds,omitempty"`
+
+	// adaptiveInterrupts says that the port chooses that time by the traffic.
+	// +optional
+	AdaptiveInterrupts bool `json:"adaptiveInterrupts,omitempty"`
 }

@@ -20,7 +20,7 @@ var portRates = []uint64{1_000, 10_000, 100_000, 1_000_000, 0}
 
 // measurePorts sends from one port of this machine to another that a cable joins it to. A cable
 // loses nothing: what is missing was refused by a port, and has to be counted there.
-func measurePorts(ctx context.Context, names string, window time.Duration) (err error) {
+func measurePorts(ctx context.Context, names string, interrupts int, window time.Duration) (err error) {
 	pair := strings.Split(names, ",")
 	if len(pair) != 2 {
 		return fmt.Errorf("-ports %q: name two ports that a cable joins", names)
@@ -29,13 +29,24 @@ func measurePorts(ctx context.Context, names string, window time.Duration) (err 
 	if err != nil {
 		return err
 	}
-	d, err := xdp.Open(ctx, xdp.Config{Path: path})
+	config := xdp.Config{Path: path}
+	if interrupts >= 0 {
+		config.InterruptMicroseconds = &interrupts
+	}
+	d, err := xdp.Open(ctx, config)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	about := d.Description()
-	fmt.Printf("ports: %s, received %s, %+v, %d ns a frame; fallbacks %q\n", about.TransmitPath, about.ReceiveMode, about.Ports, about.FrameCostNanoseconds, about.Fallbacks)
+	fmt.Printf("PORTS %s, received %s, %d ns a frame; fallbacks %q\n", about.TransmitPath, about.ReceiveMode, about.FrameCostNanoseconds, about.Fallbacks)
+	for _, port := range about.Ports {
+		delay := "not known"
+		if n := port.InterruptMicroseconds; n != nil {
+			delay = fmt.Sprint(time.Duration(*n)*time.Microsecond, ", adaptive ", port.AdaptiveInterrupts)
+		}
+		fmt.Printf("PORTS %s: refused frames %s, delay of interrupts %s\n", port.Interface, port.RefusedFrames, delay)
+	}
 	for _, rate := range portRates {
 		o, err := d.Measure(ctx, trialOf(64, rate, window))
 		if err != nil {

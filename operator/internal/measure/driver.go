@@ -58,8 +58,7 @@ type Description struct {
 	// FrameCostNanoseconds is the time that the driver itself takes of a core for each
 	// frame of 128 bytes, without the device; 0 if unknown.
 	FrameCostNanoseconds int64 `json:"frameCostNanoseconds,omitempty"`
-	// Ports are the sending ones, those of its streams, in the order of the path; nil if the driver
-	// says nothing of them.
+	// Ports are the path's two, in its order; nil if the driver says nothing of them.
 	Ports []PortState `json:"ports,omitempty"`
 	// Fallbacks are sentences, one for each thing that the port or the node did not support,
 	// with what was used instead.
@@ -74,9 +73,13 @@ const (
 	RefusedUnproven = "Unproven"
 )
 
-// PortState is what a driver found out about a sending port.
+// PortState is what a driver found out about a port.
 type PortState struct {
 	Interface string `json:"interface"`
-	// RefusedFrames is RefusedCounted or RefusedUnproven.
+	// RefusedFrames is RefusedCounted or RefusedUnproven; empty if the port does not send.
 	RefusedFrames string `json:"refusedFrames,omitempty"`
+	// InterruptMicroseconds is for how long the port may delay an interrupt for arriving frames, and
+	// AdaptiveInterrupts that it chooses the time by the traffic; nil if it has no such setting.
+	InterruptMicroseconds *int64 `json:"interruptMicroseconds,omitempty"`
+	AdaptiveInterrupts    bool   `json:"adaptiveInterrupts,omitempty"`
 }

@@ -2,6 +2,9 @@ package procedure
 
 import (
 	"fmt"
+	"time"
+
+	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -26,6 +29,7 @@ func GeneratorWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.
 		}
 	}
 	m := state.Node
+	warnModeration(d, state.Chain)
 	warnRealTime(d, state)
 	if m == nil {
 		return d.list
@@ -46,6 +50,24 @@ func GeneratorWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.
 			"The generator may use every CPU of its node (%d), and the chain runs on the same node: what one uses, the other lacks. Where the chain forwards on a core that sends, its limit is what the generator leaves of that core.", m.OnlineCPUs)
 	}
 	return d.list
+}
+
+// warnModeration names the ports whose interrupts wait for more frames.
+func warnModeration(d *warningList, description *measure.Description) {
+	if description == nil {
+		return
+	}
+	for _, port := range description.Ports {
+		if n := ptr.Deref(port.InterruptMicroseconds, 0); n > 0 || port.AdaptiveInterrupts {
+			how := fmt.Sprintf("by up to %v", time.Duration(n)*time.Microsecond)
+			if port.AdaptiveInterrupts {
+				how = "by a time that depends on the traffic"
+			}
+			d.add(v1alpha1.WarningInterruptModeration, wholeRun,
+				"The generator's port %s delays its interrupts %s, which is in the delay of frames that arrive there; set generator.xdp.interruptMicroseconds to 0.",
+				port.Interface, how)
+		}
+	}
 }
 
 // warnRealTime names what limits real-time threads on this node, and what they displace.

@@ -202,6 +202,19 @@ func TestGeneratorWarnings(t *testing.T) {
 		"the limit, which ordinary threads do not meet": {
 			state: &measure.GeneratorState{Chain: &measure.Description{Scheduling: "Fair", RealTimeLimited: true}},
 		},
+		"ports that delay their interrupts": {
+			state: &measure.GeneratorState{Chain: &measure.Description{Ports: []measure.PortState{
+				{Interface: "west0", InterruptMicroseconds: new(int64(50))},
+				{Interface: "east0", InterruptMicroseconds: new(int64(0)), AdaptiveInterrupts: true},
+			}}},
+			want: []string{
+				"InterruptModeration: The generator's port west0 delays its interrupts by up to 50µs, which is in the delay of frames that arrive there; set generator.xdp.interruptMicroseconds to 0.",
+				"InterruptModeration: The generator's port east0 delays its interrupts by a time that depends on the traffic, which is in the delay of frames that arrive there; set generator.xdp.interruptMicroseconds to 0.",
+			},
+		},
+		"ports that do not": {
+			state: &measure.GeneratorState{Chain: &measure.Description{Ports: []measure.PortState{{Interface: "west0", InterruptMicroseconds: new(int64(0))}, {Interface: "veth"}}}},
+		},
 		"another node": {
 			state: &measure.GeneratorState{Node: shared()},
 			want:  []string{"NoCPUIsolation: 2 of the generator's 2 CPUs are not isolated from the kernel's scheduler, so other work may hold up a frame."},

@@ -60,6 +60,9 @@ type Config struct {
 	// RingFrames is how many frames that are due may wait until the device has done its work
 	// for those before, 1 to planning.MaxRingFrames, by default planning.DefaultRingFrames.
 	RingFrames int
+	// InterruptMicroseconds is for how long the ports may delay an interrupt, if they can; nil
+	// leaves them as they are.
+	InterruptMicroseconds *int
 	// ProbeTimeout is how long Open looks for a way through the chain, by default 5 s. It
 	// must outlast the time that a device needs before it forwards.
 	ProbeTimeout time.Duration
@@ -81,6 +84,9 @@ type Driver struct {
 	// receivers are the receive programs on the ports, and what they needed there.
 	receivers []io.Closer
 	inner     [2]*innerVeth
+	// moderated is what Close restores, by moderationSocket.
+	moderated        []moderation
+	moderationSocket int
 
 	cpus []int
 	// longest is the maximum bytes of a frame that live frames can carry here.
@@ -115,7 +121,7 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 		}
 	}()
 	steps := []func() error{
-		d.checkConfig, d.openPorts, d.chooseCPUs, d.load, d.attachReceivers, d.findLongest,
+		d.checkConfig, d.openPorts, d.moderate, d.chooseCPUs, d.load, d.attachReceivers, d.findLongest,
 		func() error { return d.findPath(ctx) }, func() error { return d.findRefusals(ctx) }, d.findCost,
 	}
 	for _, step := range steps {
@@ -143,7 +149,7 @@ func (d *Driver) Close() error {
 		d.inner[i] = nil
 	}
 	failed = append(failed, d.detachReceivers())
-	failed = append(failed, d.state.unmap())
+	failed = append(failed, d.closeModeration(), d.state.unmap())
 	if d.collection != nil {
 		d.collection.Close()
 		d.collection = nil

@@ -53,7 +53,7 @@ func (d *Driver) findRefusals(ctx context.Context) error {
 		if !shown(i, after[i].since(before.ports[i])) {
 			d.refusals[i] = measure.RefusedUnproven
 		}
-		d.description.Ports = append(d.description.Ports, measure.PortState{Interface: d.ports[i].name, RefusedFrames: d.refusals[i]})
+		d.description.Ports[i].RefusedFrames = d.refusals[i]
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func setGRO(p *testpath.Path, name, state string) error {
 func TestPortThatDropsWithoutACount(t *testing.T) {
 	p := buildPath(t, routedWithNAPI)
 	d := open(t, p, Config{Path: separate(p)})
-	if ports := d.Description().Ports; len(ports) != 1 || ports[0] != (measure.PortState{Interface: testpath.West, RefusedFrames: measure.RefusedCounted}) {
+	if ports := d.Description().Ports; len(ports) != 2 || ports[0] != (measure.PortState{Interface: testpath.West, RefusedFrames: measure.RefusedCounted}) || ports[1] != (measure.PortState{Interface: testpath.East}) {
 		t.Errorf("the driver says of its ports: %+v", ports)
 	}
 	for _, refusals := range []string{measure.RefusedCounted, measure.RefusedUnproven} {
