@@ -89,6 +89,8 @@ type Driver struct {
 	moderationSocket int
 
 	cpus []int
+	// exact is true where stopwatches show a hypervisor's turns.
+	exact bool
 	// longest is the maximum bytes of a frame that live frames can carry here.
 	longest int
 	trial   uint16
@@ -255,6 +257,7 @@ func (d *Driver) chooseCPUs() error {
 	}
 	d.cpus = slices.Clone(quietest(cpus, readInterrupts())[:threads])
 	d.description.Threads = threads
+	d.exact = !accountsForInterrupts()
 	d.chooseScheduling(len(cpus), len(readCPUs()))
 	return nil
 }
