@@ -101,6 +101,8 @@ type Driver struct {
 	// counted what that of sent frames must show at least before the next trial.
 	refusals [2]string
 	counted  [2]uint64
+	// drainTimeout is drainTimeout except in tests.
+	drainTimeout time.Duration
 	// onSent is called after a trial's last frame; nil means no call.
 	onSent func()
 }
@@ -116,7 +118,7 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	d := &Driver{config: config, description: measure.Description{Driver: "XDP"}}
+	d := &Driver{config: config, description: measure.Description{Driver: "XDP"}, drainTimeout: drainTimeout}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
