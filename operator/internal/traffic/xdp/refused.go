@@ -71,9 +71,8 @@ func (d *Driver) uncounted(i int, trial measure.Trial, seen counters) uint64 {
 // awaitCounters reads the sending ports' counters until enough is true of each that counts, or for
 // counterTimeout. That time is part of the trial's settling.
 func (d *Driver) awaitCounters(ctx context.Context, before watched, enough func(i int, seen counters) bool) (now [2]counters, err error) {
-	p, began := newPause(), time.Now()
-	defer func() { d.extended += time.Since(began) }()
-	for {
+	p := newPause()
+	for waited := time.Duration(0); ; {
 		if now, err = d.readPorts(); err != nil {
 			return now, err
 		}
@@ -81,12 +80,15 @@ func (d *Driver) awaitCounters(ctx context.Context, before watched, enough func(
 		for i := range now {
 			complete = complete && (!d.counts(i) || d.streams[i] == nil || enough(i, now[i].since(before.ports[i])))
 		}
-		if complete || time.Since(began) > counterTimeout {
+		if complete || waited > counterTimeout {
 			return now, nil
 		}
+		began := time.Now()
 		if err := p.wait(ctx, counterStep); err != nil {
 			return now, err
 		}
+		last := time.Since(began)
+		waited, d.extended = waited+last, d.extended+last
 	}
 }
 
