@@ -228,6 +228,8 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"testbed: real time, shares":   {testbed("spec.generator", "{cpu: 2500m, xdp: {scheduling: RealTime}}"), []string{"spec.generator.cpu", "whole number"}},
 		"testbed: real time, one CPU":  {testbed("spec.generator", "{cpu: 1, xdp: {scheduling: RealTime}}"), []string{"spec.generator.cpu", "at least 2"}},
 		"testbed: no ring":             {testbed("spec.generator", "{xdp: {ringFrames: -1}}"), []string{"spec.generator.xdp.ringFrames", "greater than or equal to 1"}},
+		"testbed: interrupts before":   {testbed("spec.generator", "{xdp: {interruptMicroseconds: -1}}"), []string{"spec.generator.xdp.interruptMicroseconds", "greater than or equal to 0"}},
+		"testbed: interrupts too late": {testbed("spec.generator", "{xdp: {interruptMicroseconds: 1001}}"), []string{"spec.generator.xdp.interruptMicroseconds", "less than or equal to 1000"}},
 		"testbed: too large a ring":    {testbed("spec.generator", "{xdp: {ringFrames: 16385}}"), []string{"spec.generator.xdp.ringFrames", "less than or equal to 16384"}},
 		"testbed: real time, two send": {testbed("spec.generator", "{cpu: '2', xdp: {scheduling: RealTime, threads: 2}}"), []string{"spec.generator.cpu", "at least 3"}},
 		"testbed: device's tag":        {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: a}, deviceVLAN: 4095}}}"), []string{"spec.ports.west.networkAttachmentDefinition.deviceVLAN", "less than or equal to 4094"}},
@@ -320,7 +322,7 @@ func TestDefaults(t *testing.T) {
 func TestRealTimeIsAdmitted(t *testing.T) {
 	for i, generator := range []string{
 		"{cpu: 2, xdp: {scheduling: RealTime}}", "{cpu: '4', xdp: {scheduling: RealTime, threads: 2}}",
-		"{cpu: 2000m, xdp: {scheduling: RealTime, threads: 1}}", "{cpu: 500m, xdp: {scheduling: Fair}}", "{xdp: {scheduling: Auto}}", "{xdp: {ringFrames: 1}}", "{xdp: {ringFrames: 16384}}",
+		"{cpu: 2000m, xdp: {scheduling: RealTime, threads: 1}}", "{cpu: 500m, xdp: {scheduling: Fair}}", "{xdp: {scheduling: Auto}}", "{xdp: {ringFrames: 1}}", "{xdp: {ringFrames: 16384}}", "{xdp: {interruptMicroseconds: 0}}",
 	} {
 		name := fmt.Sprintf("real-time-%d", i)
 		if err := create(object(t, goodTestbed, map[string]string{"metadata.name": name, "spec.generator": generator})); err != nil {

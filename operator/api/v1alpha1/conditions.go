@@ -287,6 +287,8 @@ const (
 	WarningFrequencyScaling = "FrequencyScaling"
 	// WarningNoCPUIsolation: the generator's CPUs are not isolated from the kernel's scheduler.
 	WarningNoCPUIsolation = "NoCPUIsolation"
+	// WarningInterruptModeration: a port of the generator delays its interrupts, and so frames.
+	WarningInterruptModeration = "InterruptModeration"
 	// WarningRealTimeScheduling: threads that send are real-time threads where the kernel limits them, or other work may run.
 	WarningRealTimeScheduling = "RealTimeScheduling"
 	// WarningDeviceFrequencyScaling: CPUs of the chain's node change their frequency with their load.

@@ -67,6 +67,13 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:Minimum=0
 	FrameCostNanoseconds int64 `json:"frameCostNanoseconds,omitempty"`
 
+	// ports are the generator's two ports, as driver XDP found them.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=2
+	Ports []GeneratorPort `json:"ports,omitempty"`
+
 	// fallbacks are sentences, one for each thing that a port or the node did not support.
 	// +optional
 	// +listType=atomic
@@ -111,4 +118,28 @@ type GeneratorReport struct {
 	// fingerprint of the node that makes the traffic.
 	// +optional
 	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
+}
+
+// GeneratorPort is a port of the generator.
+type GeneratorPort struct {
+	// name of the interface in the traffic pod.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	Name string `json:"name,omitempty"`
+
+	// refusedFrames is Counted where the port's counters show every frame that it did not take,
+	// and Unproven where it may drop frames without a count. Absent: it did not send.
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	RefusedFrames string `json:"refusedFrames,omitempty"`
+
+	// interruptMicroseconds is for how long the port may delay an interrupt for frames
+	// that arrive. Absent: it has no such setting.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	InterruptMicroseconds *int64 `json:"interruptMicroseconds,omitempty"`
+
+	// adaptiveInterrupts says that the port chooses that time by the traffic.
+	// +optional
+	AdaptiveInterrupts bool `json:"adaptiveInterrupts,omitempty"`
 }

@@ -172,6 +172,14 @@ type XDPGenerator struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=16384
 	RingFrames int32 `json:"ringFrames,omitempty"`
+
+	// interruptMicroseconds is for how long the generator's ports may delay an interrupt for
+	// frames that arrive, which is a part of each delay: 0 is right for latency. They get
+	// their own setting back after each path. Absent: as they are.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	InterruptMicroseconds *int32 `json:"interruptMicroseconds,omitempty"`
 }
 
 // TestbedStatus is what the operator found and which runs hold the testbed.

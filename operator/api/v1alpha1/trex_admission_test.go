@@ -21,6 +21,7 @@ func TestBadTRexIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"settings with XDP":               {"{driver: XDP, trex: {mode: AFPacket}}", "", []string{"spec.generator.trex", "set driver TRex, or leave trex out"}},
 		"XDP's threads":                   {"{driver: TRex, trex: {mode: AFPacket}, xdp: {threads: 2}}", "", []string{"spec.generator.xdp", "set trex.coresPerPort instead of threads"}},
 		"XDP's receive ring":              {"{driver: TRex, trex: {mode: AFPacket}, xdp: {ringFrames: 256}}", "", []string{"spec.generator.xdp", "leave xdp out"}},
+		"XDP's interrupts":                {"{driver: TRex, trex: {mode: AFPacket}, xdp: {interruptMicroseconds: 0}}", "", []string{"spec.generator.xdp", "leave xdp out"}},
 		"XDP's way out":                   {"{driver: TRex, trex: {mode: AFPacket}, xdp: {transmitPath: Direct}}", "", []string{"spec.generator.xdp", "leave xdp out"}},
 		"an unknown mode":                 {"{driver: TRex, trex: {mode: RawSocket}}", "", []string{"spec.generator.trex.mode", "Unsupported value", "AFPacket"}},
 		"DPDK on bridges":                 {dpdk, "{}", []string{"spec.ports.west", "spec.ports.east", "use attachment SRIOV", "AFPacket"}},

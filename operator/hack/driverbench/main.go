@@ -7,6 +7,7 @@
 //   - how many more a second core brings;
 //   - what the ring in which frames wait does to the limit and the delays of devices;
 //   - what the size of a batch does to both (part batch, only where it is asked for);
+//   - with -parts ports, whether two ports of this machine count the frames that they refuse;
 //   - how exactly it keeps a set load: how late after their due time frames leave,
 //     and by how much the gaps between them differ from the intended one.
 //
@@ -37,10 +38,12 @@ func main() {
 	rounds := flag.Int("rounds", 5, "how often each generator sends, by turns")
 	window := flag.Duration("window", time.Second, "how long received frames are counted in a round")
 	parts := flag.String("parts", "speed,cost,threads,ring,pacing", "what to measure")
+	interrupts := flag.Int("interrupts", -1, "for the part ports: for how many microseconds they may delay an interrupt; -1 leaves them as they are")
+	ports := flag.String("ports", "", "for the part ports: two ports of this network namespace that a cable joins, such as eth1,eth2")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *parts, *rounds, *window); err != nil {
+	if err := run(ctx, *parts, *ports, *interrupts, *rounds, *window); err != nil {
 		fmt.Fprintln(os.Stderr, "driverbench:", err)
 		os.Exit(1)
 	}
@@ -56,7 +59,7 @@ var kinds = []struct {
 	{"direct veth", testpath.Direct, testpath.DirectApart},
 }
 
-func run(ctx context.Context, parts string, rounds int, window time.Duration) error {
+func run(ctx context.Context, parts, ports string, interrupts, rounds int, window time.Duration) error {
 	fmt.Printf("%d CPUs; load average %s\n", runtime.NumCPU(), loadAverage())
 	if wanted(parts, "speed") {
 		for _, kind := range kinds {
@@ -84,6 +87,11 @@ func run(ctx context.Context, parts string, rounds int, window time.Duration) er
 	}
 	if wanted(parts, "batch") {
 		if err := compareBatches(ctx, rounds); err != nil {
+			return err
+		}
+	}
+	if wanted(parts, "ports") {
+		if err := measurePorts(ctx, ports, interrupts, window); err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,28 @@ type Description struct {
 	// FrameCostNanoseconds is the time that the driver itself takes of a core for each
 	// frame of 128 bytes, without the device; 0 if unknown.
 	FrameCostNanoseconds int64 `json:"frameCostNanoseconds,omitempty"`
+	// Ports are the path's two, in its order; nil if the driver says nothing of them.
+	Ports []PortState `json:"ports,omitempty"`
 	// Fallbacks are sentences, one for each thing that the port or the node did not support,
 	// with what was used instead.
 	Fallbacks []string `json:"fallbacks,omitempty"`
+}
+
+// What is known of the frames that a sending port refused.
+const (
+	// RefusedCounted: the port's counters show each of them.
+	RefusedCounted = "Counted"
+	// RefusedUnproven: the port may drop frames without a count.
+	RefusedUnproven = "Unproven"
+)
+
+// PortState is what a driver found out about a port.
+type PortState struct {
+	Interface string `json:"interface"`
+	// RefusedFrames is RefusedCounted or RefusedUnproven; empty if the port does not send.
+	RefusedFrames string `json:"refusedFrames,omitempty"`
+	// InterruptMicroseconds is for how long the port may delay an interrupt for arriving frames, and
+	// AdaptiveInterrupts that it chooses the time by the traffic; nil if it has no such setting.
+	InterruptMicroseconds *int64 `json:"interruptMicroseconds,omitempty"`
+	AdaptiveInterrupts    bool   `json:"adaptiveInterrupts,omitempty"`
 }

@@ -292,6 +292,9 @@ const (
 	DoubtReceiveDrops = "GeneratorReceiveDrops"
 	// DoubtTransmitDrops: frames were made and the port refused them after they had been counted.
 	DoubtTransmitDrops = "GeneratorTransmitDrops"
+	// DoubtTransmitUnproven: frames are missing, and the sending port may have dropped them without
+	// a count.
+	DoubtTransmitUnproven = "TransmitUnproven"
 	// DoubtUnsent: fewer frames were sent than intended.
 	DoubtUnsent = "GeneratorBehind"
 	// DoubtMissedDeadlines: frames were sent late by more than the pacing tolerance.

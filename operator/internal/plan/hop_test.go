@@ -94,6 +94,20 @@ func TestHopOfAnExistingNetwork(t *testing.T) {
 	}
 }
 
+func TestInterruptMicroseconds(t *testing.T) {
+	for _, asked := range []*int32{nil, new(int32(0)), new(int32(20))} {
+		in := plantest.Input(1)
+		in.Testbed.Spec.Generator.XDP.InterruptMicroseconds = asked
+		var got xdp.Settings
+		if err := mustMake(t, in).Instructions.Driver.Decode(&got); err != nil {
+			t.Fatal(err)
+		}
+		if n := got.InterruptMicroseconds; (n == nil) != (asked == nil) || n != nil && *n != int(*asked) {
+			t.Errorf("%v asked for, the driver gets %v", asked, n)
+		}
+	}
+}
+
 func TestRingFrames(t *testing.T) {
 	for asked, want := range map[int32]int{0: 0, xdp.DefaultRingFrames: 0, 256: 256, xdp.MaxRingFrames: xdp.MaxRingFrames} {
 		in := plantest.Input(1)

@@ -296,6 +296,55 @@ func TestABusyNeighborIsNeverTheDevice(t *testing.T) {
 	}
 }
 
+// What a sending port may have dropped is no loss of the device either.
+func TestLossWithADoubt(t *testing.T) {
+	for _, c := range []struct {
+		code string
+		hop  measure.Hop
+		want v1alpha1.UpperBoundCause
+	}{
+		{measure.DoubtTransmitUnproven, measure.HopTap, v1alpha1.CauseGeneratorCeiling},
+		{measure.DoubtTransmitUnproven, measure.HopSeparate, v1alpha1.CauseGeneratorCeiling},
+	} {
+		lossWithADoubt(t, c.code, c.hop, c.want)
+	}
+}
+
+func lossWithADoubt(t *testing.T, code string, hop measure.Hop, want v1alpha1.UpperBoundCause) {
+	instr := onOneCore()
+	instr.Chain.Hop = hop
+	b := newBench(hardCap())
+	b.spoil = func(r *measure.Record) {
+		if r.Outcome.LossRatio() > 0 {
+			r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: code, Detail: "of a detail"})
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Results(instr, records)
+	if ndr := got.Frames[0].Throughput[0]; ndr.UpperBoundCause != want {
+		t.Errorf("%s, %s: %+v, want %s", code, hop, ndr, want)
+	}
+	warned := slices.ContainsFunc(got.Warnings, func(w v1alpha1.Warning) bool {
+		return w.Code == v1alpha1.WarningGeneratorCeiling && strings.Contains(w.Message, "the sending port may have dropped them")
+	})
+	if warned != (want == v1alpha1.CauseGeneratorCeiling) {
+		t.Errorf("%s, %s: warnings %+v", code, hop, got.Warnings)
+	}
+}
+
+// TestLossOfALoadWithADoubt has a sending port drop frames at a latency load: the loss is no verdict.
+func TestLossOfALoadWithADoubt(t *testing.T) {
+	r := measure.Record{Stage: measure.StageLatency}
+	r.Outcome.Directions = []measure.DirectionOutcome{{SentFrames: 100, IntendedFrames: 100, ReceivedFrames: 90}}
+	r.Outcome.Doubts = []measure.Doubt{{Code: measure.DoubtTransmitUnproven, Detail: "10 of 100 frames are missing"}}
+	if got := doubtsOf([]measure.Record{r}); !slices.Equal(got, []v1alpha1.DoubtCode{v1alpha1.DoubtGeneratorCeiling}) {
+		t.Errorf("doubts %v", got)
+	}
+}
+
 func TestCalibrationTrials(t *testing.T) {
 	instr := onOneCore()
 	b, trial := newBench(hardCap()), 0

@@ -66,7 +66,7 @@ func (w *replay) warnBounds(d *warningList, p *part) {
 	}
 	if len(unproven) > 0 {
 		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
-			"The device's loss does not bound %s from above: whenever the next higher load lost frames, other work held a core that sends, so the device may do better.",
+			"The device's loss does not bound %s from above: whenever the next higher load lost frames, other work held a core that sends, or the sending port may have dropped them, so the device may do better.",
 			words(unproven))
 	}
 }
@@ -75,7 +75,7 @@ func (w *replay) warnBounds(d *warningList, p *part) {
 // load.
 func (w *replay) undecidedAt(p *part, load uint64) bool {
 	return slices.ContainsFunc(p.counted, func(r measure.Record) bool {
-		return r.Trial.IntendedFramesPerSecond == load && w.undecided(r)
+		return r.Trial.IntendedFramesPerSecond == load && w.unproven(r)
 	})
 }
 

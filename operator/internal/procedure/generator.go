@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
+
+	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -32,6 +35,7 @@ func GeneratorWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.
 			"The generator was calibrated in another way than it sent to the device (%s), so its calibrated rate and delay are not those that it has there.", different)
 	}
 	m := state.Node
+	warnModeration(d, state.Chain)
 	warnRealTime(d, state)
 	if m == nil {
 		return d.list
@@ -75,6 +79,24 @@ func openedDifferently(state *measure.GeneratorState) string {
 	return strings.Join(out, ", ")
 }
 
+// warnModeration names the ports whose interrupts wait for more frames.
+func warnModeration(d *warningList, description *measure.Description) {
+	if description == nil {
+		return
+	}
+	for _, port := range description.Ports {
+		if n := ptr.Deref(port.InterruptMicroseconds, 0); n > 0 || port.AdaptiveInterrupts {
+			how := fmt.Sprintf("by up to %v", time.Duration(n)*time.Microsecond)
+			if port.AdaptiveInterrupts {
+				how = "by a time that depends on the traffic"
+			}
+			d.add(v1alpha1.WarningInterruptModeration, wholeRun,
+				"The generator's port %s delays its interrupts %s, which is in the delay of frames that arrive there; set generator.xdp.interruptMicroseconds to 0.",
+				port.Interface, how)
+		}
+	}
+}
+
 // warnRealTime names what limits real-time threads on this node, and what they displace.
 func warnRealTime(d *warningList, state *measure.GeneratorState) {
 	description := state.Chain
@@ -89,11 +111,27 @@ func warnRealTime(d *warningList, state *measure.GeneratorState) {
 			"The threads that send are scheduled in real time, and the node's kernel limits such threads, "+
 				"so it may hold back frames for some 50 ms of each second; set kernel.sched_rt_runtime_us to -1 there.")
 	}
+	if m := state.Node; m != nil && starvesSoftirqs(m.Fingerprint) {
+		d.add(v1alpha1.WarningRealTimeScheduling, wholeRun,
+			"The threads that send are scheduled in real time, and Linux before 6.5 may leave network work of their CPUs to ksoftirqd, which never runs next to them, "+
+				"so frames may stay in a device on those CPUs for as long as frames are sent; use a newer kernel, or scheduling Fair.")
+	}
 	if m := state.Node; m != nil && m.OnlineCPUs > 0 && len(m.CPUs) >= m.OnlineCPUs {
 		d.add(v1alpha1.WarningRealTimeScheduling, wholeRun,
 			"The threads that send are scheduled in real time on a node that set no CPUs aside for the traffic pod (it may use all %d), "+
 				"so whatever else is on their CPUs has to wait; use the kubelet's static CPU manager policy.", m.OnlineCPUs)
 	}
+}
+
+// starvesSoftirqs reports whether a kernel leaves network work to ksoftirqd as soon as that has some,
+// and then does none of it itself ("softirq: Let ksoftirqd do its job", taken back in Linux 6.5).
+func starvesSoftirqs(f *measure.Fingerprint) bool {
+	var major, minor int
+	if f == nil {
+		return false
+	}
+	n, _ := fmt.Sscanf(f.Kernel, "%d.%d", &major, &minor)
+	return n == 2 && (major < 6 || major == 6 && minor < 5)
 }
 
 func plural(n int, one, more string) string {

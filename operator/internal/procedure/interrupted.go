@@ -127,6 +127,11 @@ func (s *sorter) maxInterrupted() int {
 	return maxInterrupted
 }
 
+// unproven reports whether the loss of a record may not be the device's.
+func (w *replay) unproven(r measure.Record) bool {
+	return w.undecided(r) || hasDoubt(r, measure.DoubtTransmitUnproven)
+}
+
 // undecided reports whether an interruption may have changed what a record shows.
 func (w *replay) undecided(r measure.Record) bool {
 	return interrupted(r) && !decided(r, w.goals())
@@ -146,7 +151,7 @@ func (w *replay) searchTrial(r measure.Record) (search.Trial, error) {
 	outcome := r.Outcome
 	outcome.Doubts = slices.DeleteFunc(slices.Clone(outcome.Doubts), func(d measure.Doubt) bool { return isInterruption(d.Code) })
 	trial, err := search.FromOutcome(r.Trial, outcome)
-	trial.LossUnproven = w.undecided(r)
+	trial.LossUnproven = w.unproven(r)
 	if loss := outcome.LossOverTime(); loss > trial.LossRatio {
 		trial.LostFrames += uint64((loss - trial.LossRatio) * float64(trial.LoadFramesPerSecond) * trial.Duration.Seconds())
 		trial.LossRatio = loss

@@ -193,6 +193,21 @@ func TestGeneratorWarnings(t *testing.T) {
 				"RealTimeScheduling: The threads that send are scheduled in real time on a node that set no CPUs aside for the traffic pod (it may use all 2), so whatever else is on their CPUs has to wait; use the kubelet's static CPU manager policy.",
 			},
 		},
+		"real time on an older kernel": {
+			state: &measure.GeneratorState{
+				Chain: &measure.Description{Scheduling: "RealTime"},
+				Node:  &measure.NodeFacts{CPUs: []int{2, 3}, OnlineCPUs: 8, IsolatedCPUs: []int{2, 3}, Fingerprint: &measure.Fingerprint{Kernel: "6.1.0-18-amd64 #1 SMP"}},
+			},
+			want: []string{
+				"RealTimeScheduling: The threads that send are scheduled in real time, and Linux before 6.5 may leave network work of their CPUs to ksoftirqd, which never runs next to them, so frames may stay in a device on those CPUs for as long as frames are sent; use a newer kernel, or scheduling Fair.",
+			},
+		},
+		"an older kernel without real time": {
+			state: &measure.GeneratorState{
+				Chain: &measure.Description{Scheduling: "Fair"},
+				Node:  &measure.NodeFacts{Fingerprint: &measure.Fingerprint{Kernel: "5.15.0 #1"}},
+			},
+		},
 		"real time as it should be": {
 			state: &measure.GeneratorState{
 				Chain: &measure.Description{Scheduling: "RealTime"},
@@ -201,6 +216,19 @@ func TestGeneratorWarnings(t *testing.T) {
 		},
 		"the limit, which ordinary threads do not meet": {
 			state: &measure.GeneratorState{Chain: &measure.Description{Scheduling: "Fair", RealTimeLimited: true}},
+		},
+		"ports that delay their interrupts": {
+			state: &measure.GeneratorState{Chain: &measure.Description{Ports: []measure.PortState{
+				{Interface: "west0", InterruptMicroseconds: new(int64(50))},
+				{Interface: "east0", InterruptMicroseconds: new(int64(0)), AdaptiveInterrupts: true},
+			}}},
+			want: []string{
+				"InterruptModeration: The generator's port west0 delays its interrupts by up to 50µs, which is in the delay of frames that arrive there; set generator.xdp.interruptMicroseconds to 0.",
+				"InterruptModeration: The generator's port east0 delays its interrupts by a time that depends on the traffic, which is in the delay of frames that arrive there; set generator.xdp.interruptMicroseconds to 0.",
+			},
+		},
+		"ports that do not": {
+			state: &measure.GeneratorState{Chain: &measure.Description{Ports: []measure.PortState{{Interface: "west0", InterruptMicroseconds: new(int64(0))}, {Interface: "veth"}}}},
 		},
 		"another node": {
 			state: &measure.GeneratorState{Node: shared()},
@@ -225,5 +253,15 @@ func TestGeneratorWarnings(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestKernelsThatStarveSoftirqs(t *testing.T) {
+	for kernel, want := range map[string]bool{
+		"6.4.16 #1": true, "5.15.0-91-generic": true, "6.5.0": false, "6.12.107+deb13-amd64": false, "7.0": false, "": false, "unknown": false,
+	} {
+		if got := starvesSoftirqs(&measure.Fingerprint{Kernel: kernel}); got != want {
+			t.Errorf("%q: %v, want %v", kernel, got, want)
+		}
 	}
 }

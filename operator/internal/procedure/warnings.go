@@ -227,7 +227,7 @@ func warningsFor(r measure.Record) map[string]string {
 	for _, doubt := range r.Outcome.Doubts {
 		code := v1alpha1.WarningUnsteadyPacing
 		switch doubt.Code {
-		case measure.DoubtReceiveDrops:
+		case measure.DoubtReceiveDrops, measure.DoubtTransmitUnproven:
 			code = v1alpha1.WarningGeneratorCeiling
 		case measure.DoubtRefragmented, measure.DoubtFragmentsUnknown:
 			code = v1alpha1.WarningRefragmented

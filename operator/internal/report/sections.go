@@ -205,6 +205,23 @@ func hopInWords(g *v1alpha1.GeneratorReport) string {
 	return fmt.Sprintf("%s: %s; %s", g.Hop, g.HopReason, blame)
 }
 
+// generatorPortInWords says what a port does to frames: what it refuses, and how it delays interrupts.
+func generatorPortInWords(port v1alpha1.GeneratorPort, l letters) string {
+	var facts []string
+	add := func(ok bool, fact string) {
+		if ok {
+			facts = append(facts, fact)
+		}
+	}
+	add(port.RefusedFrames == measure.RefusedCounted, "frames that it refuses are counted")
+	add(port.RefusedFrames == measure.RefusedUnproven, "may drop frames without a count, so missing frames may be its own")
+	if n := port.InterruptMicroseconds; n != nil {
+		add(true, fmt.Sprintf("delays interrupts by up to %d %ss", *n, l.micro))
+	}
+	add(port.AdaptiveInterrupts, "delays them by the traffic")
+	return strings.Join(facts, "; ")
+}
+
 func generatorSection(doc Document, l letters) section {
 	if doc.Generator == nil {
 		return section{}
@@ -230,6 +247,9 @@ func generatorSection(doc Document, l letters) section {
 		add("Its own cost", count(g.FrameCostNanoseconds)+" ns of a core for each small frame")
 	}
 	add("Way to the device", hopInWords(g))
+	for _, port := range g.Ports {
+		add("Port "+port.Name, generatorPortInWords(port, l))
+	}
 	if g.CPUs > 0 {
 		add("CPUs it may use", fmt.Sprintf("%d, %d of them isolated", g.CPUs, g.IsolatedCPUs))
 	}

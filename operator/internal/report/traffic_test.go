@@ -34,6 +34,20 @@ func TestTrafficFacts(t *testing.T) {
 	}
 }
 
+func TestGeneratorPortInWords(t *testing.T) {
+	for want, port := range map[string]v1alpha1.GeneratorPort{
+		"":                                   {},
+		"frames that it refuses are counted": {RefusedFrames: measure.RefusedCounted},
+		"may drop frames without a count, so missing frames may be its own; delays interrupts by up to 3 us; delays them by the traffic": {
+			RefusedFrames: measure.RefusedUnproven, InterruptMicroseconds: new(int64(3)), AdaptiveInterrupts: true,
+		},
+	} {
+		if got := generatorPortInWords(port, letters{micro: "u"}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestVLANsInWords(t *testing.T) {
 	for want, g := range map[string]v1alpha1.GeneratorReport{
 		"": {},

@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,8 +18,9 @@ func TestNodeBecomesWarnings(t *testing.T) {
 	s := newScope(launched)
 	s.plan.GeneratorNode, s.plan.DeviceNode = "one", "one"
 	text, err := json.Marshal(measure.GeneratorState{
-		Chain: &measure.Description{Driver: "XDP", Scheduling: "RealTime", RealTimeLimited: true, RingFrames: 256, FrameCostNanoseconds: 68},
-		Node:  &measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}},
+		Chain: &measure.Description{Driver: "XDP", Scheduling: "RealTime", RealTimeLimited: true, RingFrames: 256, FrameCostNanoseconds: 68,
+			Ports: []measure.PortState{{Interface: "west0", RefusedFrames: measure.RefusedUnproven, InterruptMicroseconds: new(int64(3)), AdaptiveInterrupts: true}}},
+		Node: &measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -29,10 +31,12 @@ func TestNodeBecomesWarnings(t *testing.T) {
 	}
 	after := summarize(s, decide(s))
 	if g := after.Generator; g == nil || g.CPUs != 2 || g.IsolatedCPUs != 0 || len(g.ScalingGovernors) != 1 || g.Scheduling != "RealTime" ||
-		g.Hop != string(measure.HopInline) || !strings.Contains(g.HopReason, "frames pass over a bridge") || g.RingFrames != 256 || g.FrameCostNanoseconds != 68 {
+		g.Hop != string(measure.HopInline) || !strings.Contains(g.HopReason, "frames pass over a bridge") || g.RingFrames != 256 || g.FrameCostNanoseconds != 68 ||
+		len(g.Ports) != 1 || !reflect.DeepEqual(g.Ports[0], v1alpha1.GeneratorPort{
+		Name: "west0", RefusedFrames: "Unproven", InterruptMicroseconds: new(int64(3)), AdaptiveInterrupts: true}) {
 		t.Errorf("the generator's report is %+v", g)
 	}
-	for _, code := range []string{v1alpha1.WarningNoCPUIsolation, v1alpha1.WarningSharedCores, v1alpha1.WarningRealTimeScheduling} {
+	for _, code := range []string{v1alpha1.WarningNoCPUIsolation, v1alpha1.WarningSharedCores, v1alpha1.WarningRealTimeScheduling, v1alpha1.WarningInterruptModeration} {
 		if !slices.ContainsFunc(after.Warnings, func(w v1alpha1.Warning) bool { return w.Code == code }) {
 			t.Errorf("no %s in %+v", code, after.Warnings)
 		}

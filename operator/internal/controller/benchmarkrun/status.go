@@ -184,6 +184,12 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		}
 		report.Fingerprint = fingerprintOf(m.Fingerprint)
 	}
+	for _, port := range description.Ports {
+		report.Ports = append(report.Ports, v1alpha1.GeneratorPort{
+			Name: excerpt.Line(port.Interface, maxKeywordBytes), RefusedFrames: excerpt.Line(port.RefusedFrames, maxDriverBytes),
+			InterruptMicroseconds: port.InterruptMicroseconds, AdaptiveInterrupts: port.AdaptiveInterrupts,
+		})
+	}
 	for _, fallback := range first(description.Fallbacks, maxFallbacks) {
 		report.Fallbacks = append(report.Fallbacks, excerpt.Line(fallback, maxMessageBytes))
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 func TestStrayFramesOfAnEarlierTrial(t *testing.T) {
-	const maxKept = 50
+	// The driver sends 110 frames when it is opened, and a trial has 200.
+	const maxKept = 150
 	var keep [][]byte
 	var kept atomic.Int64
 	var release atomic.Bool

@@ -35,6 +35,7 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, away away,
 	var all frames.Doubts
 	for _, direction := range outcome.Directions {
 		d.doubtCounts(&all, trial, direction, seen)
+		d.doubtRefusals(&all, trial, direction)
 		d.doubtFragments(&all, direction)
 	}
 	d.doubtCores(&all, trial, outcome, away, seen)
@@ -86,6 +87,19 @@ func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.
 		all.Add(measure.DoubtLateArrivals, false, "%s: %d frames of the trial before arrived in this one: they count as lost there, and should have had longer to settle",
 			o.Direction, o.LateArrivals)
 	}
+}
+
+// doubtRefusals doubts loss that may be the sending port's. What it drops is the device's loss
+// where the device's own kernel works on the sending core and a load is set.
+func (d *Driver) doubtRefusals(all *frames.Doubts, trial measure.Trial, o measure.DirectionOutcome) {
+	i := frames.Index(o.Direction)
+	n := o.LostFrames()
+	hidden := d.counts(i) && o.RefusedFrames > 0 && n <= ownFrames
+	if n == 0 || d.inline() && trial.IntendedFramesPerSecond > 0 || !hidden && d.refusals[i] != measure.RefusedUnproven {
+		return
+	}
+	all.Add(measure.DoubtTransmitUnproven, false, "%s: %d of %d frames are missing, and %s may have dropped them without a count",
+		o.Direction, n, o.SentFrames, d.ports[i].name)
 }
 
 // doubtArrivals doubts a direction in which other frames arrived than its own, or its own too late.

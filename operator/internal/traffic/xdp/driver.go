@@ -63,6 +63,9 @@ type Config struct {
 	// BatchFrames is how many frames of a trial at a load may leave together, by default
 	// ratedBatch. Only the benchmark sets it.
 	BatchFrames int
+	// InterruptMicroseconds is for how long the ports may delay an interrupt, if they can; nil
+	// leaves them as they are.
+	InterruptMicroseconds *int
 	// ProbeTimeout is how long Open looks for a way through the chain, by default 5 s. It
 	// must outlast the time that a device needs before it forwards.
 	ProbeTimeout time.Duration
@@ -84,14 +87,23 @@ type Driver struct {
 	// receivers are the receive programs on the ports, and what they needed there.
 	receivers []io.Closer
 	inner     [2]*innerVeth
+	// moderated is what Close restores, by moderationSocket.
+	moderated        []moderation
+	moderationSocket int
 
 	cpus []int
+	// exact is true where stopwatches show a hypervisor's turns.
+	exact bool
 	// longest is the maximum bytes of a frame that live frames can carry here.
 	longest int
 	trial   uint16
 	held    held
 	// extended is how much longer than asked the last trial settled.
 	extended time.Duration
+	// refusals says of each sending port whether its counters show every frame that it refuses, and
+	// counted what that of sent frames must show at least before the next trial.
+	refusals [2]string
+	counted  [2]uint64
 	// drainTimeout is drainTimeout except in tests.
 	drainTimeout time.Duration
 	// onSent is called after a trial's last frame; nil means no call.
@@ -116,8 +128,8 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 		}
 	}()
 	steps := []func() error{
-		d.checkConfig, d.openPorts, d.chooseCPUs, d.load, d.attachReceivers, d.findLongest,
-		func() error { return d.findPath(ctx) }, d.findCost,
+		d.checkConfig, d.openPorts, d.moderate, d.chooseCPUs, d.load, d.attachReceivers, d.findLongest,
+		func() error { return d.findPath(ctx) }, func() error { return d.findRefusals(ctx) }, d.findCost,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -144,7 +156,7 @@ func (d *Driver) Close() error {
 		d.inner[i] = nil
 	}
 	failed = append(failed, d.detachReceivers())
-	failed = append(failed, d.state.unmap())
+	failed = append(failed, d.closeModeration(), d.state.unmap())
 	if d.collection != nil {
 		d.collection.Close()
 		d.collection = nil
@@ -250,6 +262,7 @@ func (d *Driver) chooseCPUs() error {
 	}
 	d.cpus = slices.Clone(quietest(cpus, readInterrupts())[:threads])
 	d.description.Threads = threads
+	d.exact = !accountsForInterrupts()
 	d.chooseScheduling(len(cpus), len(readCPUs()))
 	return nil
 }

@@ -154,6 +154,14 @@ func awayFrom(senders []*sender, steal time.Duration) (a away) {
 	return a
 }
 
+// stolenFrom returns how long the hypervisor held the cores of the threads, by their stopwatches.
+func stolenFrom(senders []*sender) (all time.Duration) {
+	for _, s := range senders {
+		all += s.stolen
+	}
+	return all
+}
+
 // heldUp returns the sum over the threads.
 func heldUp(senders []*sender) (all held) {
 	for _, s := range senders {

@@ -23,7 +23,7 @@ func (Opener) Open(ctx context.Context, opening measure.Opening) (measure.Driver
 	}
 	driver, err := Open(ctx, Config{
 		Path: *opening.Path, Threads: settings.Threads, TransmitPath: settings.TransmitPath, Scheduling: settings.Scheduling,
-		RingFrames: settings.RingFrames,
+		RingFrames: settings.RingFrames, InterruptMicroseconds: settings.InterruptMicroseconds,
 	})
 	if err != nil {
 		// A nil *Driver must not become a measure.Driver that is not nil.

@@ -26,13 +26,18 @@ func (w watched) since(before watched) watched {
 }
 
 func (d *Driver) watch() (w watched, err error) {
+	w.ports, err = d.readPorts()
+	w.steal, w.softnet = readSteal(d.cpus), readSoftnet(d.cpus)
+	return w, err
+}
+
+func (d *Driver) readPorts() (all [2]counters, err error) {
 	for i, p := range d.ports {
-		if w.ports[i], err = readCounters(d.handle, p); err != nil {
-			return w, err
+		if all[i], err = readCounters(d.handle, p); err != nil {
+			return all, err
 		}
 	}
-	w.steal, w.softnet = readSteal(d.cpus), readSoftnet(d.cpus)
-	return w, nil
+	return all, nil
 }
 
 // outcome reads the result of a trial whose threads have ended.
@@ -120,8 +125,9 @@ type account struct {
 	fragments uint64
 }
 
-// account adds up what the programs and the sending port counted. The port's counter may
-// include other frames: what arrived was not refused. If a packet lacks several fragments,
+// account adds up what the programs and the sending port counted. A port that counts what it
+// sends refused the rest, whether it counted a drop or not. Its counters may include other
+// frames: what arrived was not refused. If a packet lacks several fragments,
 // each counts as one of another packet: the driver counts too few packets as sent rather
 // than blame the device.
 //
@@ -136,6 +142,9 @@ func (d *Driver) account(i int, trial measure.Trial, seen watched) (a account) {
 	a.inner = min(t.Made, pieces-min(pieces, handed))
 	a.sent = t.Made - a.inner
 	refused := min(handed, seen.ports[i].sendDrops)
+	if d.counts(i) {
+		refused = max(refused, handed-min(handed, seen.ports[i].sent))
+	}
 	a.refused = min(refused, a.sent-min(a.sent, r.Received))
 	offered := d.inline() && trial.IntendedFramesPerSecond > 0
 	if offered {

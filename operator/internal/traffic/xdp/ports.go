@@ -56,7 +56,8 @@ func (c counters) String() string {
 
 func (c counters) since(before counters) counters {
 	return counters{
-		sent: c.sent - before.sent, received: c.received - before.received,
+		// What is known of the trial before may be more than a late counter shows.
+		sent: c.sent - min(c.sent, before.sent), received: c.received - before.received,
 		sendDrops: c.sendDrops - before.sendDrops, receiveDrops: c.receiveDrops - before.receiveDrops,
 		sendErrors: c.sendErrors - before.sendErrors, receiveError: c.receiveError - before.receiveError,
 	}

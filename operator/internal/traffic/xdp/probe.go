@@ -85,7 +85,7 @@ func (d *Driver) probe(ctx context.Context, way string) (bool, error) {
 		d.description.Fallbacks = append(d.description.Fallbacks, fallback)
 	}
 	d.description.TransmitPath = way
-	outcome, err := d.sendProbe(ctx)
+	outcome, err := d.sendProbe(ctx, d.streams.Probe(signatureBytes))
 	if err != nil {
 		return false, err
 	}
@@ -94,12 +94,12 @@ func (d *Driver) probe(ctx context.Context, way string) (bool, error) {
 
 // sendProbe repeats a probe if a busy machine let nothing be sent: it says nothing about
 // the path.
-func (d *Driver) sendProbe(ctx context.Context) (outcome measure.Outcome, err error) {
+func (d *Driver) sendProbe(ctx context.Context, trial measure.Trial) (outcome measure.Outcome, err error) {
 	shared := d.streams
 	d.streams = shared.WithoutShares()
 	defer func() { d.streams = shared }()
 	for deadline := time.Now().Add(d.config.ProbeTimeout); ; {
-		outcome, err = d.Measure(ctx, d.streams.Probe(signatureBytes))
+		outcome, err = d.Measure(ctx, trial)
 		if err != nil || time.Now().After(deadline) {
 			return outcome, err
 		}

@@ -64,6 +64,11 @@ type sender struct {
 	thread  atomic.Int64
 	done    chan struct{}
 
+	// stopwatch is nil where it would show nothing.
+	stopwatch *stopwatch
+	// stolen is how long the hypervisor held the core while the trial's frames were sent.
+	stolen time.Duration
+
 	// Valid once done is closed.
 	err  error
 	held held

@@ -51,7 +51,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	if err != nil {
 		return measure.Outcome{}, err
 	}
-	before, err := d.watch()
+	before, err := d.watchBefore()
 	if err != nil {
 		return measure.Outcome{}, err
 	}
@@ -66,7 +66,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	if err := d.settle(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
-	after, err := d.watch()
+	after, err := d.watchAfter(ctx, trial, before)
 	if err != nil {
 		return measure.Outcome{}, err
 	}
@@ -74,6 +74,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	outcome.StartedAt = startedAt
 	outcome.TotalNanoseconds = int64(time.Since(began))
 	d.held = heldUp(senders)
+	after.steal = before.steal + max(after.steal-before.steal, stolenFrom(senders))
 	away := awayFrom(senders, after.steal-before.steal)
 	outcome.Hop, outcome.DrainNanoseconds = d.config.Path.Hop, int64(d.drained(trial))
 	outcome.AwayNanoseconds, outcome.LongestAwayNanoseconds = int64(away.all), int64(away.longest)
@@ -264,6 +265,7 @@ func (d *Driver) send(ctx context.Context, senders []*sender, trial measure.Tria
 		err = pause.wait(ctx, 100*time.Microsecond)
 	}
 	if err == nil {
+		d.timeSenders(senders)
 		startedAt, start, err = d.transmit(ctx, pause, senders, trial)
 	}
 	d.state.stop()
@@ -285,15 +287,32 @@ func (d *Driver) send(ctx context.Context, senders []*sender, trial measure.Tria
 	return startedAt, start, nil
 }
 
+// timeSenders gives the threads their stopwatches. One that cannot be had only makes a hypervisor's
+// turns of less than 10 ms unknown.
+func (d *Driver) timeSenders(senders []*sender) {
+	for _, s := range senders {
+		if thread := s.thread.Load(); d.exact && thread != 0 {
+			s.stopwatch, _ = newStopwatch(int(thread))
+		}
+	}
+}
+
 // transmit runs while frames are under way. It allocates nothing, so that our garbage
 // collection does not run at the same time.
 func (d *Driver) transmit(ctx context.Context, pause *pause, senders []*sender, trial measure.Trial) (startedAt time.Time, start uint64, err error) {
+	for _, s := range senders {
+		s.stopwatch.start(ctx, pause)
+	}
 	start = d.arm(trial)
 	startedAt = time.Now().Add(time.Duration(start - monotonicNow()))
 	err = pause.wait(ctx, lead+leadSpread+trial.Duration())
 	giveUp := time.Now().Add(d.drainTimeout)
 	for err == nil && !d.state.ended() && time.Now().Before(giveUp) && !anyDone(senders) {
 		err = pause.wait(ctx, time.Millisecond)
+	}
+	for _, s := range senders {
+		s.stolen = s.stopwatch.stop(ctx, pause)
+		s.stopwatch.close()
 	}
 	return startedAt, start, err
 }

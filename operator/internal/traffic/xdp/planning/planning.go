@@ -48,6 +48,9 @@ type Settings struct {
 	// RingFrames is how many frames that are due may wait, 1 to MaxRingFrames; 0 means
 	// DefaultRingFrames.
 	RingFrames int `json:"ringFrames,omitempty"`
+	// InterruptMicroseconds is for how long the ports may delay an interrupt; nil leaves them as
+	// they are.
+	InterruptMicroseconds *int `json:"interruptMicroseconds,omitempty"`
 }
 
 func settings(testbed *v1alpha1.Testbed) Settings {
@@ -59,6 +62,9 @@ func settings(testbed *v1alpha1.Testbed) Settings {
 	}
 	if asked.RingFrames != DefaultRingFrames {
 		s.RingFrames = int(asked.RingFrames)
+	}
+	if asked.InterruptMicroseconds != nil {
+		s.InterruptMicroseconds = new(int(*asked.InterruptMicroseconds))
 	}
 	return s
 }

@@ -1,0 +1,123 @@
+package xdp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/testpath"
+)
+
+func TestMissingTime(t *testing.T) {
+	before := schedule{at: time.Second, ran: 300 * time.Millisecond, waited: 100 * time.Millisecond}
+	for name, c := range map[string]struct {
+		now  schedule
+		want time.Duration
+	}{
+		"it ran all the time":  {schedule{1500 * time.Millisecond, 800 * time.Millisecond, 100 * time.Millisecond}, 0},
+		"others ran":           {schedule{1500 * time.Millisecond, 500 * time.Millisecond, 400 * time.Millisecond}, 0},
+		"the hypervisor":       {schedule{1500 * time.Millisecond, 796 * time.Millisecond, 100 * time.Millisecond}, 4 * time.Millisecond},
+		"clocks that disagree": {schedule{1500 * time.Millisecond, 801 * time.Millisecond, 100 * time.Millisecond}, 0},
+	} {
+		if got := c.now.since(before).missing(); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	for text, want := range map[string]int64{"123 456 7\n": 456, "1 0 0\n": 0, "1": 0} {
+		if got, ok := secondNumber([]byte(text)); got != want || ok != (text != "1") {
+			t.Errorf("%q: %d, %v", text, got, ok)
+		}
+	}
+}
+
+// TestStopwatchOfASleepingThread: a thread that sleeps is not measured, and neither is one that waits.
+func TestStopwatchOfASleepingThread(t *testing.T) {
+	threads, stop := make(chan int), make(chan bool)
+	go func() {
+		runtime.LockOSThread()
+		threads <- unix.Gettid()
+		<-stop
+	}()
+	w, err := newStopwatch(<-threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.close()
+	defer close(stop)
+	w.start(t.Context(), newPause())
+	time.Sleep(30 * time.Millisecond)
+	if got := w.stop(t.Context(), newPause()); got != 0 || w.started {
+		t.Errorf("%v of a thread that slept were stolen", got)
+	}
+	var none *stopwatch
+	none.start(t.Context(), newPause())
+	if got := none.stop(t.Context(), newPause()); got != 0 {
+		t.Errorf("%v without a stopwatch", got)
+	}
+	none.close()
+}
+
+// TestStolenTime has a device work on the sending core for most of a trial: none of that is the
+// hypervisor's, as far as the kernel's own figure does not say so.
+func TestStolenTime(t *testing.T) {
+	p := buildPath(t, routedWithNAPI)
+	d := open(t, p, Config{Path: p.IPv4(measure.Forward)})
+	if !d.exact {
+		t.Fatal("the kernel accounts for the time of interrupts: stopwatches are off, and this test needs one without CONFIG_IRQ_TIME_ACCOUNTING")
+	}
+	slow(t, p, testpath.DeviceWest)
+	known := 0
+	for range 10 {
+		trial := trialOf(64, 600_000, 300*time.Millisecond)
+		templates, err := d.prepare(trial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := readSteal(d.cpus)
+		senders := d.senders(trial, templates)
+		if _, _, err := d.send(t.Context(), senders, trial); err != nil {
+			t.Fatal(err)
+		}
+		s := senders[0]
+		if s.stopwatch.started {
+			known++
+		}
+		// Both ends of the kernel's figure are in steps of 10 ms.
+		if stolen, steal := s.stolen, readSteal(d.cpus)-before; stolen > steal+20*time.Millisecond {
+			t.Errorf("%v of 300 ms were stolen; the kernel says %v, and the thread waited %v", stolen, steal, s.held.waited)
+		} else {
+			t.Logf("stolen %v, the kernel says %v, waited %v", stolen, steal, s.held.waited)
+		}
+	}
+	if known == 0 {
+		t.Error("no trial had a stopwatch that ran")
+	}
+}
+
+// TestKernelAccountsForInterrupts compares the type with the kernel's configuration, where that can
+// be read.
+func TestKernelAccountsForInterrupts(t *testing.T) {
+	packed, err := os.ReadFile("/proc/config.gz")
+	if err != nil {
+		t.Logf("the kernel does not show its configuration: %v", err)
+		return
+	}
+	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := accountsForInterrupts(), bytes.Contains(config, []byte("\nCONFIG_IRQ_TIME_ACCOUNTING=y")); got != want {
+		t.Errorf("got %v, the configuration says %v", got, want)
+	}
+}
