@@ -133,7 +133,6 @@ var ofGoalsAndLoads = []Metric{
 	{v1alpha1.MetricLatencyP999, Nanoseconds, Lower, OfLoad, "p99.9", Judged},
 	{v1alpha1.MetricLatencyP9999, Nanoseconds, Lower, OfLoad, "p99.99", Judged},
 	{v1alpha1.MetricLatencyMax, Nanoseconds, Lower, OfLoad, "max", Judged | Shown},
-	{v1alpha1.MetricLatencyOfSentP50, Nanoseconds, Lower, OfLoad, "p50 of sent frames", Judged},
 	{v1alpha1.MetricLatencyOfSentP99, Nanoseconds, Lower, OfLoad, "p99 of sent frames", Judged},
 	{v1alpha1.MetricLatencyOfSentP999, Nanoseconds, Lower, OfLoad, "p99.9 of sent frames", Judged},
 	{"SequencedFrames", Number, Neither, OfLoad, "frames whose order the generator looked at", 0},
