@@ -29,6 +29,8 @@ const (
 	DoubtInterruptedTrials DoubtCode = WarningInterruptedTrials
 	// DoubtLateFrames: frames still arrived when a trial had settled.
 	DoubtLateFrames DoubtCode = WarningLateFrames
+	// DoubtFramesUnaccounted: frames arrived that are none of a trial's, or too late to be known.
+	DoubtFramesUnaccounted DoubtCode = WarningFramesUnaccounted
 	// DoubtStretchedTrials: trials took clearly longer than requested.
 	DoubtStretchedTrials DoubtCode = WarningStretchedTrials
 	// DoubtRefragmented: fragments arrived with other bounds than they were sent with.
@@ -76,4 +78,16 @@ type LoadShare struct {
 	// regularity of the search for the throughput. Absent: unknown.
 	// +optional
 	Regularity Regularity `json:"regularity,omitempty"`
+}
+
+// LatencyBias is the generator's own part of a one-way delay, of the worse direction.
+type LatencyBias struct {
+	// p50Nanoseconds is the median. It is not subtracted from any figure.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	P50Nanoseconds int64 `json:"p50Nanoseconds"`
+	// p99Nanoseconds is the 99th percentile.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	P99Nanoseconds int64 `json:"p99Nanoseconds"`
 }

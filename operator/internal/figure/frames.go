@@ -17,6 +17,10 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		key := size
 		key.Load = load.Load
 		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts).away(load.AwayPartsPerMillion)
+		if bias := load.Bias; bias != nil {
+			w.at(key).add("LatencyBiasP50Nanoseconds", bias.P50Nanoseconds)
+			w.at(key).add("LatencyBiasP99Nanoseconds", bias.P99Nanoseconds)
+		}
 		for _, d := range load.Directions {
 			at := p
 			at.key.Direction, at.statistics = d.Direction, d.Statistics
@@ -86,6 +90,9 @@ func (w *walk) throughput(key Key, t v1alpha1.ThroughputResult) {
 	rate.addKnown("ThroughputFragmentsPerSecond", t.FragmentsPerSecond)
 	p.add("ThroughputLowerBoundFramesPerSecond", t.LowerBoundFramesPerSecond)
 	p.addKnown("ThroughputUpperBoundFramesPerSecond", t.UpperBoundFramesPerSecond)
+	if t.PeakFramesPerSecond > 0 {
+		p.add("ThroughputPeakFramesPerSecond", t.PeakFramesPerSecond)
+	}
 	if s := t.ServiceTime; s != nil {
 		p.add("ServiceTimeNanoseconds", s.Nanoseconds)
 		p.add("ServiceTimeLowNanoseconds", s.LowNanoseconds)

@@ -310,15 +310,13 @@ const (
 	// DoubtOverflow: frames were due and not sent, because the path from the generator to the
 	// device took fewer.
 	DoubtOverflow = "GeneratorOverflow"
-	// DoubtLimited: the generator's own work takes more than half of the core that the device
-	// forwards on.
-	DoubtLimited = "GeneratorLimited"
 	// DoubtLateArrivals: frames of the trial before arrived in this one.
 	DoubtLateArrivals = "LateArrivals"
 	// DoubtStillArriving: frames still arrived when the trial ended. A driver that cannot distinguish
 	// the frames of two trials counts them as received in the next one.
 	DoubtStillArriving = "FramesStillArriving"
-	// DoubtUnaccounted: the generator's own counts of frames do not add up.
+	// DoubtUnaccounted: the generator's own counts of frames do not add up, and then the trial is
+	// invalid; or frames arrived that are none of the trial's, or too late to be known.
 	DoubtUnaccounted = "FramesUnaccounted"
 )
 

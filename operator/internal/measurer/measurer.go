@@ -93,7 +93,7 @@ func (m *Measurer) measure(ctx context.Context) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		step, err := procedure.Next(m.Instructions, m.store.Records())
+		step, err := procedure.NextIn(m.Instructions, m.store.Records(), m.store.Holder().Measurer)
 		if err != nil || step.Done {
 			return err
 		}
@@ -114,8 +114,9 @@ func (m *Measurer) measure(ctx context.Context) error {
 		outcome = procedure.WithSeries(m.Instructions, step.Stage, outcome)
 		record := measure.Record{
 			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
-			Trial: step.Trial, Outcome: procedure.Compact(step.Stage, outcome), Neighbors: step.Neighbors, Evidence: finish(outcome),
+			Trial: step.Trial, Outcome: outcome, Neighbors: step.Neighbors, Evidence: finish(outcome),
 		}
+		record.Outcome = procedure.Compact(record)
 		logTrial(m.Log, record, step.Why)
 		if err := m.keep(ctx, record); err != nil {
 			return err

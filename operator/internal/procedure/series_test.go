@@ -30,14 +30,14 @@ func TestWithSeries(t *testing.T) {
 		"a day":          {most, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			outcome := measure.Outcome{Directions: []measure.DirectionOutcome{{Series: seriesOf(50)}, {Series: seriesOf(50)}}}
+			outcome := measure.Outcome{Directions: []measure.DirectionOutcome{{SentFrames: 1, Series: seriesOf(50)}, {SentFrames: 1, Series: seriesOf(50)}}}
 			for _, m := range registry {
 				for _, stage := range []measure.Stage{m.stage(), stageDiscard} {
 					want := 0
 					if stage == measure.StageLatency || stage == stageFixedLoad || stage == stageSoak {
 						want = test.slots
 					}
-					kept := Compact(stage, WithSeries(test.instr, stage, outcome))
+					kept := Compact(measure.Record{Stage: stage, Outcome: WithSeries(test.instr, stage, outcome)})
 					for _, d := range kept.Directions {
 						if got := d.Series; (got != nil) != (want > 0) || got != nil && len(got.ReceivedFrames) != want {
 							t.Errorf("%s: %+v, want %d slots", stage, got, want)

@@ -69,6 +69,7 @@ func (w *replay) warnings() []v1alpha1.Warning {
 		w.warnInterrupted(d, size)
 		w.warnDoubts(d, size)
 		w.warnLateFrames(d, size)
+		w.warnUncounted(d, size)
 		w.warnEvidence(d, size)
 	}
 	for _, m := range registry {
@@ -188,7 +189,7 @@ func (w *replay) warnDoubts(d *warningList, size measure.Size) {
 	}
 	for _, code := range []string{
 		v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningStretchedTrials, v1alpha1.WarningUnsteadyPacing, v1alpha1.WarningRefragmented,
-		v1alpha1.WarningLateFrames,
+		v1alpha1.WarningLateFrames, v1alpha1.WarningFramesUnaccounted,
 	} {
 		if counts[code] > 0 {
 			d.add(code, size, "The generator doubted %d of the %d trials that count, the last because %s.",
@@ -226,10 +227,12 @@ func warningsFor(r measure.Record) map[string]string {
 	for _, doubt := range r.Outcome.Doubts {
 		code := v1alpha1.WarningUnsteadyPacing
 		switch doubt.Code {
-		case measure.DoubtReceiveDrops, measure.DoubtLimited:
+		case measure.DoubtReceiveDrops:
 			code = v1alpha1.WarningGeneratorCeiling
 		case measure.DoubtRefragmented, measure.DoubtFragmentsUnknown:
 			code = v1alpha1.WarningRefragmented
+		case measure.DoubtUnaccounted:
+			code = v1alpha1.WarningFramesUnaccounted
 		case measure.DoubtStillArriving:
 			code = v1alpha1.WarningLateFrames
 		case measure.DoubtStretched:
@@ -243,17 +246,16 @@ func warningsFor(r measure.Record) map[string]string {
 }
 
 // coveredByOtherWarning reports whether a doubt adds nothing: the search and the latency loads
-// count frames that were not sent, a generator that works much and loses nothing is no limit, one
-// at its limit is always late and fills queues, and drops in a trial without loss were not of the
-// trial's frames.
+// count frames that were not sent, a generator at its limit is always late and fills queues, and
+// drops in a trial without loss were not of the trial's frames.
 func coveredByOtherWarning(r measure.Record, code string) bool {
 	switch code {
 	case measure.DoubtUnsent, measure.DoubtTransmitDrops, measure.DoubtOverflow, measure.DoubtLateArrivals:
 		return true
-	case measure.DoubtLimited:
-		return r.Outcome.LossRatio() == 0
 	case measure.DoubtMissedDeadlines, measure.DoubtKernelQueue:
-		return r.Stage == measure.StageThroughput && fellShort(r)
+		return (r.Stage == measure.StageThroughput || r.Stage == measure.StageCalibrateRate) && fellShort(r)
+	case measure.DoubtStretched:
+		return r.Stage == measure.StageCalibrateRate && fellShort(r)
 	case measure.DoubtFragmentsUnknown:
 		return r.Outcome.LossRatio() == 0
 	case measure.DoubtReceiveDrops:

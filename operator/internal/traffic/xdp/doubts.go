@@ -9,13 +9,12 @@ import (
 
 // The driver doubts a trial if more than this share of frames left late, if the
 // hypervisor or other processes kept the transmit threads off their CPUs for more than
-// this share of its duration, if the kernel stopped receiving frames more often than
-// this per second, or if the driver's own work takes more than this share of a core.
+// this share of its duration, or if the kernel stopped receiving frames more often than
+// this per second.
 const (
 	lateShare       = 0.01
 	awayShare       = 0.005
 	squeezesASecond = 100
-	ownShare        = 0.5
 )
 
 const (
@@ -23,6 +22,12 @@ const (
 	tolerance = 10 * time.Microsecond
 	// burstFrames is how many frames any device must take at once.
 	burstFrames = 64
+	// foreignFrames and foreignShare of what was received may be others' frames, such as those by
+	// which stacks look for their neighbors.
+	foreignFrames = 100
+	foreignShare  = 0.001
+	// duplicateWindow is layout.h's WINDOW.
+	duplicateWindow = len(trafficState{}.Window[0])
 )
 
 // doubts returns the generator's doubts about its own trial.
@@ -49,6 +54,7 @@ func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.
 		all.Add(measure.DoubtUnaccounted, true, "%s: %d frames were due; %d found the ring full, %d are still there, %d were made and %d received",
 			o.Direction, t.Arrived, t.Overflow, o.LeftFrames, t.Made, r.Received)
 	}
+	doubtArrivals(all, o, r)
 	if n := seen.ports[1-i].receiveDrops; n > 0 {
 		// Without loss they cannot have been this trial's frames.
 		all.Add(measure.DoubtReceiveDrops, o.LostFrames() > 0,
@@ -79,6 +85,18 @@ func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.
 	if o.LateArrivals > 0 {
 		all.Add(measure.DoubtLateArrivals, false, "%s: %d frames of the trial before arrived in this one: they count as lost there, and should have had longer to settle",
 			o.Direction, o.LateArrivals)
+	}
+}
+
+// doubtArrivals doubts a direction in which other frames arrived than its own, or its own too late.
+func doubtArrivals(all *frames.Doubts, o measure.DirectionOutcome, r *trafficReceiver) {
+	if r.BeyondWindow > 0 {
+		all.Add(measure.DoubtUnaccounted, false, "%s: %d frames arrived when over %d later ones had: they may have come twice, and count as lost if not",
+			o.Direction, r.BeyondWindow, duplicateWindow)
+	}
+	if others := r.Foreign + r.Stray; others > foreignFrames && float64(others) > foreignShare*float64(r.Received) {
+		all.Add(measure.DoubtUnaccounted, false, "%s: besides %d frames of the trial there arrived %d of no trial and %d of older ones, which the device had to carry too",
+			o.Direction, r.Received, r.Foreign, r.Stray)
 	}
 }
 
@@ -114,10 +132,6 @@ func (d *Driver) doubtCores(all *frames.Doubts, trial measure.Trial, outcome mea
 	if s := seen.softnet; s.dropped > 0 || float64(s.squeezed) > squeezesASecond*trial.Duration().Seconds() {
 		all.Add(measure.DoubtKernelQueue, false, "the kernel dropped %d packets that waited for the transmitting CPUs, and left off taking in packets there %d times", s.dropped, s.squeezed)
 	}
-	if own := d.ownWork(trial); d.inline() && own > ownShare {
-		all.Add(measure.DoubtLimited, false, "to make the frames takes %.0f %% of a core by itself (%d ns each): what is left for a device on that core is less than it would have on its own",
-			own*100, d.description.FrameCostNanoseconds)
-	}
 }
 
 func lost(outcome measure.Outcome) (all uint64) {
@@ -144,20 +158,4 @@ func (d *Driver) blames(trial measure.Trial, outcome measure.Outcome, away away)
 		}
 	}
 	return false
-}
-
-// ownWork returns the share of a core that the driver's own work takes at a trial's load,
-// of the busiest one.
-func (d *Driver) ownWork(trial measure.Trial) float64 {
-	var sum, busiest uint64
-	for _, s := range d.streams {
-		if s != nil {
-			rate := s.FramesPerSecond(trial) * framesEach(trial)
-			sum, busiest = sum+rate, max(busiest, rate)
-		}
-	}
-	if len(d.cpus) == 1 {
-		busiest = sum
-	}
-	return float64(busiest) * float64(d.description.FrameCostNanoseconds) / 1e9
 }

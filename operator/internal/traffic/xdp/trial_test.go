@@ -11,13 +11,14 @@ import (
 
 // ended is what the programs and the machine counted in a trial of 1,000 frames in a second.
 type ended struct {
-	hop                        measure.Hop
-	arrived, made, overflow    uint64
-	received, late             uint64
-	lateArrivals               uint64
-	seen                       watched
-	total, waited, gaps        time.Duration
-	frameCost, framesInASecond int64
+	hop                     measure.Hop
+	arrived, made, overflow uint64
+	received, late          uint64
+	lateArrivals            uint64
+	beyond, foreign, stray  uint64
+	seen                    watched
+	total, waited, gaps     time.Duration
+	framesInASecond         int64
 }
 
 func (c ended) trial() measure.Trial {
@@ -33,13 +34,15 @@ func (c ended) driver() *Driver {
 	d := &Driver{cpus: []int{0}, state: &state{trafficState: &trafficState{}}, held: held{times: 7, waited: c.waited}}
 	d.config.RingFrames, d.config.Path.Hop = planning.DefaultRingFrames, c.hop
 	d.streams[0] = &stream
-	d.description.TransmitPath, d.description.FrameCostNanoseconds = Direct, c.frameCost
+	d.description.TransmitPath = Direct
 	t := &d.state.Transmitters[0]
 	t.Schedule.FramesPerSecond = c.trial().IntendedFramesPerSecond
 	t.Arrived, t.Made, t.Overflow = c.arrived, c.made, c.overflow
 	t.Away, t.LongestAway = uint64(c.gaps), uint64(c.gaps)
 	d.state.Histograms[0][histogramLateness][bucketOf(20_000)] = c.late
 	d.state.Receivers[0].Received, d.state.Receivers[0].LateArrivals = c.received, c.lateArrivals
+	r := &d.state.Receivers[0]
+	r.BeyondWindow, r.Foreign, r.Stray = c.beyond, c.foreign, c.stray
 	return d
 }
 
@@ -101,11 +104,14 @@ func TestDoubts(t *testing.T) {
 			shortOf(0, 3*time.Millisecond)(c)
 			c.received -= 10
 		}), measure.DoubtPreempted, true},
-		"late arrivals":              {whole(func(c *ended) { c.lateArrivals = 3 }), measure.DoubtLateArrivals, false},
-		"frames without a trace":     {inline(func(c *ended) { c.made, c.received = 990, 990 }), measure.DoubtUnaccounted, true},
-		"the driver's own work":      {inline(func(c *ended) { c.frameCost = 600_000 }), measure.DoubtLimited, false},
-		"its work on another core":   {ended: whole(func(c *ended) { c.frameCost = 600_000 })},
-		"little work of the driver":  {ended: inline(func(c *ended) { c.frameCost = 400_000 })},
+		"late arrivals":          {whole(func(c *ended) { c.lateArrivals = 3 }), measure.DoubtLateArrivals, false},
+		"frames without a trace": {inline(func(c *ended) { c.made, c.received = 990, 990 }), measure.DoubtUnaccounted, true},
+		"too late to be known":   {whole(func(c *ended) { c.beyond = 1 }), measure.DoubtUnaccounted, false},
+		"a few frames of others": {ended: whole(func(c *ended) { c.foreign, c.stray = 60, 40 })},
+		"many frames of others":  {whole(func(c *ended) { c.foreign, c.stray = 61, 40 }), measure.DoubtUnaccounted, false},
+		"others among many": {ended: whole(func(c *ended) {
+			c.framesInASecond, c.arrived, c.made, c.received, c.foreign = 200_000, 200_000, 200_000, 200_000, 150
+		})},
 		"packets dropped in between": {whole(func(c *ended) { c.seen.softnet.dropped = 1 }), measure.DoubtKernelQueue, false},
 		"a few turns left":           {ended: whole(func(c *ended) { c.seen.softnet.squeezed = squeezesASecond })},
 		"many turns left":            {whole(func(c *ended) { c.seen.softnet.squeezed = squeezesASecond + 1 }), measure.DoubtKernelQueue, false},
