@@ -54,7 +54,6 @@ const (
 	MetricLatencyP999                   Metric = "LatencyP999Nanoseconds"
 	MetricLatencyP9999                  Metric = "LatencyP9999Nanoseconds"
 	MetricLatencyMax                    Metric = "LatencyMaxNanoseconds"
-	MetricLatencyOfSentP50              Metric = "LatencyOfSentP50Nanoseconds"
 	MetricLatencyOfSentP99              Metric = "LatencyOfSentP99Nanoseconds"
 	MetricLatencyOfSentP999             Metric = "LatencyOfSentP999Nanoseconds"
 	MetricDelayVariationP99             Metric = "DelayVariationP99Nanoseconds"

@@ -288,10 +288,8 @@ type DirectionResult struct {
 	// +required
 	DuplicateFrames int64 `json:"duplicateFrames"`
 
-	// sequencedFrames are those that arrived and whose order and duplicates the generator looked at.
-	// Absent: all that arrived.
+	// sequencedFrames are those whose order the generator looked at. Absent: all.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
 	SequencedFrames *int64 `json:"sequencedFrames,omitempty"`
 
 	// firstFrameNanoseconds is the delay of the trial's first frame, which latency includes.
@@ -304,13 +302,12 @@ type DirectionResult struct {
 	// +optional
 	Latency Delays `json:"latency,omitzero"`
 
-	// latencyOfSent are percentiles of the delay over all frames that were sent: a lost frame took
-	// longer than any other. Absent when none was lost, and when no frame arrived.
+	// latencyOfSent takes a lost frame as slower than any other. Absent without loss.
 	// +optional
 	LatencyOfSent *SentDelays `json:"latencyOfSent,omitempty"`
 
-	// lateness is the part of latency before the departure: the wait in the
-	// generator's receive ring. Absent where the driver has no such ring.
+	// lateness is the part of latency before the departure: the wait in the receive ring.
+	// Absent without one.
 	// +optional
 	Lateness *DelayQuantiles `json:"lateness,omitempty"`
 
@@ -333,8 +330,8 @@ type DirectionResult struct {
 	// +optional
 	PacketDelayVariationP999Nanoseconds *int64 `json:"packetDelayVariationP999Nanoseconds,omitempty"`
 
-	// jitter is RFC 3550's interarrival jitter over the trial. Absent when fewer than two frames
-	// arrived, and with driver TRex, which keeps its last value alone.
+	// jitter is RFC 3550's interarrival jitter. Absent when fewer than two frames arrived, and
+	// with driver TRex.
 	// +optional
 	Jitter *Jitter `json:"jitter,omitempty"`
 }
@@ -356,18 +353,13 @@ type LatencyDirectionResult struct {
 	Statistics []Statistics `json:"statistics,omitempty"`
 }
 
-// SentDelays are percentiles over frames that were sent. One is absent where lost frames take it.
+// SentDelays are percentiles over frames that were sent. One is absent where lost frames take it, and
+// p99.9 with fewer than 10000 frames in a trial.
 type SentDelays struct {
-	// samples is how many frames were sent to be timed.
-	// +required
-	Samples int64 `json:"samples"`
-	// p50Nanoseconds is the median.
-	// +optional
-	P50Nanoseconds *int64 `json:"p50Nanoseconds,omitempty"`
 	// p99Nanoseconds is the 99th percentile.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
-	// p999Nanoseconds is the 99.9th percentile. Absent with fewer than 10000 frames in a trial, too.
+	// p999Nanoseconds is the 99.9th percentile.
 	// +optional
 	P999Nanoseconds *int64 `json:"p999Nanoseconds,omitempty"`
 }
@@ -377,10 +369,10 @@ type Jitter struct {
 	// meanNanoseconds of all values.
 	// +required
 	MeanNanoseconds int64 `json:"meanNanoseconds"`
-	// p99Nanoseconds is the 99th percentile of every 17th value.
+	// p99Nanoseconds of every 17th value.
 	// +required
 	P99Nanoseconds int64 `json:"p99Nanoseconds"`
-	// maxNanoseconds is the largest value.
+	// maxNanoseconds of all values.
 	// +required
 	MaxNanoseconds int64 `json:"maxNanoseconds"`
 }

@@ -38,7 +38,7 @@ func direction(name string, base int64) v1alpha1.LatencyDirectionResult {
 			P90Nanoseconds: base + 14, P99Nanoseconds: base + 15, P999Nanoseconds: new(base + 16),
 			P9999Nanoseconds: new(base + 17), MaxNanoseconds: base + 18,
 		},
-		LatencyOfSent:  &v1alpha1.SentDelays{Samples: 1000, P50Nanoseconds: new(base + 31), P99Nanoseconds: new(base + 32), P999Nanoseconds: new(base + 33)},
+		LatencyOfSent:  &v1alpha1.SentDelays{P99Nanoseconds: new(base + 32), P999Nanoseconds: new(base + 33)},
 		DelayVariation: v1alpha1.Delays{Samples: 999, P99Nanoseconds: base + 21},
 	}, TaggedFrames: &v1alpha1.TaggedFramesResult{SentFrames: 20, ReceivedFrames: 20, MeanNanoseconds: base + 7}}
 }
@@ -82,7 +82,6 @@ func TestEveryMetric(t *testing.T) {
 		v1alpha1.MetricLatencyP9999:                  {217, 117},
 		v1alpha1.MetricLatencyMax:                    {218, 118},
 		v1alpha1.MetricDelayVariationP99:             {221, 121},
-		v1alpha1.MetricLatencyOfSentP50:              {231, 131},
 		v1alpha1.MetricLatencyOfSentP99:              {232, 132},
 		v1alpha1.MetricLatencyOfSentP999:             {233, 133},
 	}

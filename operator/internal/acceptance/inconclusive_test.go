@@ -250,18 +250,20 @@ func TestPercentilesOfSentFrames(t *testing.T) {
 	direction := v1alpha1.DirectionResult{
 		Direction: "Forward", SentFrames: 5000, ReceivedFrames: 4900, LossPartsPerMillion: 20_000,
 		Latency:       v1alpha1.Delays{Samples: 4900, P50Nanoseconds: 40, P99Nanoseconds: 80},
-		LatencyOfSent: &v1alpha1.SentDelays{Samples: 5000, P50Nanoseconds: new(int64(41))},
+		LatencyOfSent: &v1alpha1.SentDelays{},
 	}
 	frame := func(doubts ...v1alpha1.DoubtCode) v1alpha1.FrameResult {
 		return v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: direction}}, Doubts: doubts}}}
 	}
 	check(t, frame(),
-		decided{name: "p50, met", metric: v1alpha1.MetricLatencyOfSentP50, load: "idle", atMost: 41, want: passed},
-		decided{name: "p50, missed", metric: v1alpha1.MetricLatencyOfSentP50, load: "idle", atMost: 40, want: failed},
 		decided{name: "p99", metric: v1alpha1.MetricLatencyOfSentP99, load: "idle", atMost: 1 << 60, want: failed},
 		decided{name: "p99.9", metric: v1alpha1.MetricLatencyOfSentP999, load: "idle", atMost: 1 << 60, want: failed})
 	check(t, frame(v1alpha1.DoubtInterruptedTrials),
 		decided{name: "p99, interrupted", metric: v1alpha1.MetricLatencyOfSentP99, load: "idle", atMost: 1 << 60, want: inconclusive, code: v1alpha1.DoubtInterruptedTrials})
+	direction.LatencyOfSent, direction.LossPartsPerMillion = &v1alpha1.SentDelays{P99Nanoseconds: new(int64(90))}, 2000
+	check(t, frame(),
+		decided{name: "p99, met", metric: v1alpha1.MetricLatencyOfSentP99, load: "idle", atMost: 90, want: passed},
+		decided{name: "p99, missed", metric: v1alpha1.MetricLatencyOfSentP99, load: "idle", atMost: 89, want: failed})
 	direction.LatencyOfSent, direction.LossPartsPerMillion = nil, 0
 	check(t, frame(),
 		decided{name: "p99, without loss", metric: v1alpha1.MetricLatencyOfSentP99, load: "idle", atMost: 80, want: passed},

@@ -58,7 +58,7 @@ var noFigures = regexp.MustCompile(strings.Join([]string{
 	`\.FrameBytes$`, `\.Packet\.`, `\.Ends\.`, // properties of the size and of the ends
 	`\.Statistics\.`,                                    // kept with its figure
 	`\.Streams$`, `\.Repeat$`, `\.Percent$`, `\.Trial$`, // the key
-	`\.(Latency|LatencyOfSent|DelayVariation)\.Samples$`, `\.(Throughput|CPU)\.Trials$`, // the samples of figures
+	`\.(Latency|DelayVariation)\.Samples$`, `\.(Throughput|CPU)\.Trials$`, // the samples of figures
 	`\.StartSeconds$`, // in milliseconds
 	`\.Censored\.N$`,  // the number of its values
 	`\.Comparison\.(With|WithoutFirst|WithoutLast|Pairs|Difference(Low|High)?PartsPerMillion)$`,                    // what the run found, and what follows from it

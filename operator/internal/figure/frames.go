@@ -182,15 +182,13 @@ func (p place) unlessArrived(d v1alpha1.DirectionResult, counted int64) place {
 
 // ofSent adds percentiles of the delay over frames that were sent.
 func (p place) ofSent(d v1alpha1.DirectionResult) {
+	p = p.from(d.Latency.Samples)
 	s := d.LatencyOfSent
 	if s == nil {
-		p = p.from(d.Latency.Samples)
-		p.add(v1alpha1.MetricLatencyOfSentP50, d.Latency.P50Nanoseconds)
 		p.add(v1alpha1.MetricLatencyOfSentP99, d.Latency.P99Nanoseconds)
 		p.addPercentile(v1alpha1.MetricLatencyOfSentP999, d.Latency.P999Nanoseconds, measure.MinP999Samples)
 		return
 	}
-	p = p.from(s.Samples)
 	lost := p.bounded(Exact, lostInstead).from(0)
 	add := func(metric v1alpha1.Metric, value *int64) {
 		if value == nil {
@@ -199,7 +197,6 @@ func (p place) ofSent(d v1alpha1.DirectionResult) {
 		}
 		p.add(metric, *value)
 	}
-	add(v1alpha1.MetricLatencyOfSentP50, s.P50Nanoseconds)
 	add(v1alpha1.MetricLatencyOfSentP99, s.P99Nanoseconds)
 	if d.Latency.P999Nanoseconds == nil && d.LossPartsPerMillion <= everyFrame/1000 {
 		p.addPercentile(v1alpha1.MetricLatencyOfSentP999, s.P999Nanoseconds, measure.MinP999Samples)

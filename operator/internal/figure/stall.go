@@ -16,7 +16,6 @@ var tails = map[v1alpha1.Metric]int64{
 	v1alpha1.MetricLatencyP999:              1_000,
 	v1alpha1.MetricLatencyP9999:             100,
 	v1alpha1.MetricLatencyMax:               0,
-	v1alpha1.MetricLatencyOfSentP50:         500_000,
 	v1alpha1.MetricLatencyOfSentP99:         10_000,
 	v1alpha1.MetricLatencyOfSentP999:        1_000,
 	v1alpha1.MetricDelayVariationP99:        10_000,

@@ -160,8 +160,6 @@ type Jitter struct {
 // a frame that was lost took longer than any other. 0 where more frames were lost than take longer
 // than the percentile.
 type SentDelays struct {
-	Frames          uint64 `json:"frames"`
-	P50Nanoseconds  uint64 `json:"p50,omitempty"`
 	P99Nanoseconds  uint64 `json:"p99,omitempty"`
 	P999Nanoseconds uint64 `json:"p999,omitempty"`
 }

@@ -266,15 +266,13 @@ func combineOfSent(group []v1alpha1.DirectionResult) *v1alpha1.SentDelays {
 		}
 		of := d.LatencyOfSent
 		if lost = lost || of != nil; of == nil {
-			of = &v1alpha1.SentDelays{Samples: d.Latency.Samples, P50Nanoseconds: &d.Latency.P50Nanoseconds, P99Nanoseconds: &d.Latency.P99Nanoseconds, P999Nanoseconds: d.Latency.P999Nanoseconds}
+			of = &v1alpha1.SentDelays{P99Nanoseconds: &d.Latency.P99Nanoseconds, P999Nanoseconds: d.Latency.P999Nanoseconds}
 		}
 		all = append(all, *of)
-		out.Samples += of.Samples
 	}
 	if !lost {
 		return nil
 	}
-	out.P50Nanoseconds = knownMean(all, func(d v1alpha1.SentDelays) *int64 { return d.P50Nanoseconds })
 	out.P99Nanoseconds = knownMean(all, func(d v1alpha1.SentDelays) *int64 { return d.P99Nanoseconds })
 	out.P999Nanoseconds = knownMean(all, func(d v1alpha1.SentDelays) *int64 { return d.P999Nanoseconds })
 	return out

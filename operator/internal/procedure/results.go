@@ -202,7 +202,7 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 		SequencedFrames:                     knownSigned(d.SequencedFrames),
 		FirstFrameNanoseconds:               first,
 		Latency:                             delays(d.Latency),
-		LatencyOfSent:                       ofSent(d.LatencyOfSent),
+		LatencyOfSent:                       ofSent(d),
 		Lateness:                            quantiles(d, d.Lateness),
 		DelaySinceDeparture:                 quantiles(d, d.DelaySinceDeparture),
 		DelayVariation:                      delays(d.DelayVariation),
@@ -213,7 +213,8 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 }
 
 // ofSent leaves out the percentiles that lost frames take, and a p99.9 of too few frames.
-func ofSent(s *measure.SentDelays) *v1alpha1.SentDelays {
+func ofSent(d measure.DirectionOutcome) *v1alpha1.SentDelays {
+	s := d.LatencyOfSent
 	if s == nil {
 		return nil
 	}
@@ -223,8 +224,8 @@ func ofSent(s *measure.SentDelays) *v1alpha1.SentDelays {
 		}
 		return new(signed(nanoseconds))
 	}
-	out := &v1alpha1.SentDelays{Samples: signed(s.Frames), P50Nanoseconds: known(s.P50Nanoseconds), P99Nanoseconds: known(s.P99Nanoseconds)}
-	if s.Frames >= measure.MinP999Samples {
+	out := &v1alpha1.SentDelays{P99Nanoseconds: known(s.P99Nanoseconds)}
+	if d.Latency.P999() != nil {
 		out.P999Nanoseconds = known(s.P999Nanoseconds)
 	}
 	return out

@@ -50,7 +50,6 @@ func expectedPhases(instr measure.Instructions) []expectedPhase {
 // record is a third as large. A doubt that does not make the trial invalid is its code alone, once:
 // sentences about both directions of each short trial would be most of the record.
 func countsOnly(outcome measure.Outcome) measure.Outcome {
-	outcome.QueueGrowthNanoseconds = 0
 	outcome.Directions = slices.Clone(outcome.Directions)
 	for i := range outcome.Directions {
 		d := &outcome.Directions[i]

@@ -40,14 +40,14 @@ func OfSent(sent uint64, d measure.Delays, values iter.Seq2[uint64, uint64]) *me
 	if sent <= d.Samples || d.Samples == 0 {
 		return nil
 	}
-	of := []uint64{5000, 9900, 9990}
+	of := []uint64{9900, 9990}
 	p := Quantiles(sent, d.MaxNanoseconds, values, of...)
 	for i := range p {
 		if rank(sent, of[i]) > d.Samples {
 			p[i] = 0
 		}
 	}
-	return &measure.SentDelays{Frames: sent, P50Nanoseconds: p[0], P99Nanoseconds: p[1], P999Nanoseconds: p[2]}
+	return &measure.SentDelays{P99Nanoseconds: p[0], P999Nanoseconds: p[1]}
 }
 
 // rank returns ceil(samples * tenThousandths / 10000).

@@ -117,12 +117,12 @@ func TestSeries(t *testing.T) {
 			t.Errorf("the mean of all slots is %d, that of all frames %d", sum/received, got.Latency.MeanNanoseconds)
 		}
 	}
-	if growth := time.Duration(o.QueueGrowthNanoseconds); growth > 20*time.Millisecond {
+	if growth := time.Duration(o.QueueGrowthNanoseconds - measure.ExplainedTimes*o.AwayNanoseconds); growth > 20*time.Millisecond {
 		t.Errorf("the queue of a device that is fast enough grows by %v", growth)
 	}
 }
 
-// TestGrowingQueue offers a device 2.5 times what it forwards: all of it waits, and nothing is lost.
+// TestGrowingQueue offers a device three times what it forwards: all of it waits, and nothing is lost.
 func TestGrowingQueue(t *testing.T) {
 	for _, hop := range []measure.Hop{measure.HopInline, measure.HopSeparate} {
 		path := func(p *testpath.Path) measure.Path {
@@ -130,17 +130,22 @@ func TestGrowingQueue(t *testing.T) {
 			path.Hop = hop
 			return path
 		}
-		d, _ := forward(t, path, func(_ uint64, at time.Time, frame []byte, send func([]byte)) {
-			for time.Since(at) < 5*time.Millisecond {
-			}
+		d, _ := forward(t, path, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+			time.Sleep(3 * time.Millisecond)
 			send(frame)
 		})
-		trial := throughProgram(trialOf(128, 500, 400*time.Millisecond))
+		trial := throughProgram(trialOf(128, 1000, 400*time.Millisecond))
 		trial.SettleNanoseconds = int64(2 * time.Second)
 		o := run(t, d, trial)
-		// The frames of 375 ms before the last slot take 938 ms.
-		if growth := time.Duration(o.QueueGrowthNanoseconds); growth < 500*time.Millisecond || o.LossRatio() > 0 {
-			t.Errorf("%s: the queue grows by %v, and %d frames are lost", hop, growth, o.Directions[0].LostFrames())
+		// A busy machine may send too little of it.
+		for attempt := 0; attempt < 10 && o.UnsentRatio() > 0.3; attempt++ {
+			o = run(t, d, trial)
+		}
+		// The frames before the last slot take three times as long as there is.
+		got := o.Directions[0]
+		want := time.Duration(got.SentFrames) * time.Millisecond
+		if growth := time.Duration(o.QueueGrowthNanoseconds); growth < want || o.LossRatio() > 0 {
+			t.Errorf("%s: the queue grows by %v, want more than %v, and %d of %d frames are lost", hop, growth, want, got.LostFrames(), got.SentFrames)
 		}
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
