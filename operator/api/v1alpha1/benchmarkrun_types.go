@@ -174,6 +174,13 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Chain []FunctionReport `json:"chain,omitempty"`
 
+	// deployments are the launches of the chain that were ready, the latest 32. The last one is
+	// that of the chain now.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Deployments []Deployment `json:"deployments,omitempty"`
+
 	// device describes what the chain ran on, as its node reported it.
 	// +optional
 	Device *DeviceReport `json:"device,omitempty"`

@@ -1,6 +1,7 @@
 package measurer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,6 +138,22 @@ func notStarted(load measure.NeighborLoad, err error) error {
 	}
 }
 
+// leaveNeighbors ends the talk with the neighbors of a deployment that is replaced.
+func (m *Measurer) leaveNeighbors(ctx context.Context) {
+	m.stopNeighbors(ctx)
+	m.neighbors, m.loading = nil, nil
+}
+
+// problemOf returns why a neighbor of an earlier deployment ended by itself, or "".
+func (m *Measurer) problemOf(name string) string {
+	for _, state := range m.store.Neighbors() {
+		if state.Name == name {
+			return state.Problem
+		}
+	}
+	return ""
+}
+
 // stopNeighbors stops neighbors that load, and keeps their last report. A measurer that is itself
 // stopped leaves them to the next one, which continues with the trials.
 func (m *Measurer) stopNeighbors(ctx context.Context) {
@@ -160,7 +177,7 @@ func (m *Measurer) stopNeighbors(ctx context.Context) {
 		if err != nil {
 			status.Problem = fmt.Sprintf("it did not report: %v", err)
 		}
-		state.Stressors, state.Problem = status.Stressors, shorten(status.Problem)
+		state.Stressors, state.Problem = status.Stressors, cmp.Or(m.problemOf(load.Name), shorten(status.Problem))
 		m.Log.Info("neighbor stopped", "neighbor", load.Name, "stressors", state.Stressors, "problem", state.Problem)
 		states = append(states, state)
 	}

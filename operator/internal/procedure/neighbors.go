@@ -48,6 +48,9 @@ func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 		records = of(sideWith, records)
 	}
 	step, err := next(instr, records)
+	if err == nil && !step.Done && step.Path != PathCalibration {
+		step.Deployment = deploymentOf(instr, records, step.Repeat)
+	}
 	step.Neighbors = instr.HasNeighbors() && err == nil && !step.Done && step.Path != PathCalibration
 	return step, err
 }

@@ -36,7 +36,7 @@ func phases(instr measure.Instructions) []phase {
 		out = append(out, phasesAt(perSize, instr, size)...)
 	}
 	out = append(out, phasesAt(afterSizes, instr, wholeRun)...)
-	return loadsInOrder(instr, inRepeatsOf(out, int(instr.Repeats)))
+	return loadsInOrder(instr, inRepeatsOf(out, int(instr.Repeats), instr.RepeatScope))
 }
 
 // stage returns the stage of the phase's records.
