@@ -160,6 +160,12 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
+	// sessions of a measurement that was suspended or restarted, the first 32 of them. Absent: there is one.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Sessions []Session `json:"sessions,omitempty"`
+
 	// summary has the figures of the first frame size, for the printer columns.
 	// +optional
 	Summary *ResultSummary `json:"summary,omitempty"`

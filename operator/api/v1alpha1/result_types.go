@@ -1,5 +1,7 @@
 package v1alpha1
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // PlanSummary says where the run is measured, and identifies its plan.
 type PlanSummary struct {
 	// digest of the whole plan: equal digests mean equal experiments.
@@ -48,6 +50,26 @@ type Progress struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MeasurerRestarts int32 `json:"measurerRestarts,omitempty"`
+}
+
+// Session is what one measurer made of a measurement. No figure but a soak's is of trials of two sessions.
+type Session struct {
+	// measurer is the pod.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Measurer string `json:"measurer,omitempty"`
+
+	// startedAt is when its first trial began.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+
+	// trials that it made.
+	// +required
+	Trials int32 `json:"trials"`
+
+	// discardedTrials of these do not count, because what they belong to was not finished.
+	// +optional
+	DiscardedTrials int32 `json:"discardedTrials,omitempty"`
 }
 
 // ResultSummary has the figures of the first size.

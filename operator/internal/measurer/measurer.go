@@ -96,7 +96,7 @@ func (m *Measurer) measure(ctx context.Context) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		step, err := procedure.Next(m.Instructions, m.store.Records())
+		step, err := procedure.NextIn(m.Instructions, m.store.Records(), m.store.Holder().Measurer)
 		if err != nil || step.Done {
 			return err
 		}

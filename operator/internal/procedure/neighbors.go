@@ -34,11 +34,17 @@ func calibrates(stage measure.Stage) bool {
 	return stage == measure.StageCalibrateRate || stage == measure.StageCalibrateLatency
 }
 
-// Next returns what comes after the records. A *measure.Failure means that the measurement cannot
-// continue; the same records cause it again.
+// Next returns what comes after the records in the session of the last of them. A *measure.Failure
+// means that the measurement cannot continue; the same records cause it again.
 func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
+	return NextIn(instr, records, "")
+}
+
+// NextIn returns what comes after the records in a session, which is the name of the measurer that
+// makes it. A session that has no records yet begins what was under way from its start.
+func NextIn(instr measure.Instructions, records []measure.Record, session string) (Step, error) {
 	if instr.Compares() {
-		step, err := next(instr, of(sideWithout, records))
+		step, err := next(instr, of(sideWithout, records), session)
 		if err != nil || !step.Done {
 			if begun := slices.IndexFunc(records, func(r measure.Record) bool { return r.Neighbors }); err == nil && begun >= 0 {
 				err = fmt.Errorf("%w: record %d was made with neighbors before all was measured without them", ErrRecords, begun)
@@ -47,7 +53,7 @@ func Next(instr measure.Instructions, records []measure.Record) (Step, error) {
 		}
 		records = of(sideWith, records)
 	}
-	step, err := next(instr, records)
+	step, err := next(instr, records, session)
 	if err == nil && !step.Done && step.Path != PathCalibration {
 		step.Deployment = deploymentOf(instr, records, step.Repeat)
 	}
@@ -83,6 +89,14 @@ func Progress(instr measure.Instructions, records []measure.Record) measure.Prog
 // so far, which their statistics count. Where neighbors are compared, the figures are those with
 // them; those without are in the comparison.
 func Results(instr measure.Instructions, records []measure.Record) Figures {
+	out := resultsOfSides(instr, records)
+	if list, warning := sessionsOf(instr, records); len(list) > 1 {
+		out.Sessions, out.Warnings = list, append([]v1alpha1.Warning{warning}, out.Warnings...)
+	}
+	return out
+}
+
+func resultsOfSides(instr measure.Instructions, records []measure.Record) Figures {
 	if !instr.HasNeighbors() {
 		return results(instr, records)
 	}

@@ -66,15 +66,18 @@ type Step struct {
 	Why string
 }
 
-// next does what Next does, for one side.
-func next(instr measure.Instructions, records []measure.Record) (Step, error) {
-	w := replayRecords(instr, records)
+// next does what NextIn does, for one side.
+func next(instr measure.Instructions, records []measure.Record, session string) (Step, error) {
+	w := replayIn(instr, records, session)
 	if w.err != nil {
 		return Step{}, w.err
 	}
 	open := w.open()
 	if open == nil {
 		return Step{Done: true}, nil
+	}
+	if warmUp, needed := w.resume(records, session); needed {
+		return warmUp, nil
 	}
 	return Step{
 		Path: open.path(), Stage: open.recordedAs(), Load: open.load.Name, Repeat: open.repeat,

@@ -14,7 +14,7 @@ import (
 // report what it has reported. It is 100 only when every trial has been made. The time in which
 // the chain starts is not included: it cannot be known here.
 func progress(instr measure.Instructions, records []measure.Record) measure.Progress {
-	w := replayRecords(instr, records)
+	w := replayIn(instr, records, "")
 	out := measure.Progress{Trials: len(records), Calibrated: true}
 	if len(w.parts) == 0 {
 		out.Calibrated = instr.Calibration == nil

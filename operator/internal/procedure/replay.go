@@ -64,6 +64,8 @@ type part struct {
 	bursts []uint64
 	// left is the time that an open part still needs, where its measurement knows.
 	left time.Duration
+	// records is how many there are of the part.
+	records int
 	// counted are the records that count, invalid those that do not.
 	counted, invalid []measure.Record
 	// config, history and results are the search's, in stage Throughput.
@@ -95,6 +97,8 @@ type replay struct {
 	parts []*part
 	// err says why the open part cannot continue.
 	err error
+	// severed is what the ends of sessions left.
+	severed severed
 }
 
 // replayRecords goes through the phases along the records.
@@ -110,6 +114,7 @@ func replayRecords(instr measure.Instructions, records []measure.Record) *replay
 		for n < len(rest) && ph.owns(rest[n]) {
 			n++
 		}
+		p.records = n
 		w.parts = append(w.parts, p)
 		w.err = ph.measurement.fill(w, p, rest[:n])
 		rest = rest[n:]

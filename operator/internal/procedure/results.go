@@ -25,11 +25,13 @@ type Figures struct {
 	Warnings []v1alpha1.Warning
 	// Neighbors is nil without neighbors, and before something is known of them.
 	Neighbors *v1alpha1.NoisyNeighborsReport `json:",omitempty"`
+	// Sessions are those of the measurement, nil where it has one.
+	Sessions []v1alpha1.Session `json:",omitempty"`
 }
 
 // results does what Results does, for one side.
 func results(instr measure.Instructions, records []measure.Record) Figures {
-	w := replayRecords(instr, records)
+	w := replayIn(instr, records, "")
 	w.declared()
 	out := Figures{Warnings: w.warnings()}
 	for _, m := range registry {

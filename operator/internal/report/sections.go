@@ -95,11 +95,26 @@ func headSection(doc Document) section {
 		add("Trials", fmt.Sprintf("%d in %s, %d of them marked invalid by the generator",
 			t.Recorded, brief(time.Duration(t.TotalNanoseconds).Round(time.Second)), t.Invalid))
 	}
+	if len(doc.Sessions) > 0 {
+		add("Sessions", sessionsInWords(doc.Sessions))
+	}
 	add("Rates", ratesInWords(doc.Experiment.Traffic))
 	if repeats := doc.Experiment.Measurements.Repeats; repeats > 1 {
 		add("Repeats", fmt.Sprintf("%d; figures are means of the repeats", repeats))
 	}
 	return s
+}
+
+// sessionsInWords returns what each session made of the measurement.
+func sessionsInWords(list []v1alpha1.Session) string {
+	parts := make([]string, len(list))
+	for i, s := range list {
+		parts[i] = fmt.Sprintf("%d trials by %s", s.Trials, s.Measurer)
+		if s.DiscardedTrials > 0 {
+			parts[i] += fmt.Sprintf(" (%d of them discarded)", s.DiscardedTrials)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // headline returns the verdict in one sentence.

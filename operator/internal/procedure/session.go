@@ -1,0 +1,172 @@
+package procedure
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// A session is what one measurer made. One that is resumed or restarted is followed by another
+// session: time has passed, and the chain may have been launched again. So nothing that one figure
+// rests on is made in two sessions. What was under way is made again from its start.
+
+// loadResumed is the load of the warm-up that begins a session in the middle of the measurement.
+const loadResumed = "resumed"
+
+// sessionOf returns the session in which a record was made.
+func sessionOf(r measure.Record) string { return r.Measurer }
+
+// isResumed reports whether a record is a session's own warm-up, which is no part of the procedure.
+func isResumed(r measure.Record) bool {
+	return r.Stage == measure.StageWarmUp && r.Load == loadResumed
+}
+
+// severed is what the ends of sessions left.
+type severed struct {
+	// dropped are the records of what was made again.
+	dropped []measure.Record
+	// soaks are the sizes whose soak went on in another session.
+	soaks []string
+}
+
+// replayIn goes through the phases along the records, of which only those count that no other
+// session interrupted. A session that is about to begin is named; "" stands for the last record's.
+func replayIn(instr measure.Instructions, records []measure.Record, session string) *replay {
+	var kept []measure.Record
+	var found severed
+	for i, r := range records {
+		if !isResumed(r) {
+			kept = append(kept, r)
+		}
+		next := session
+		if i+1 < len(records) {
+			next = sessionOf(records[i+1])
+		}
+		if next != "" && next != sessionOf(r) {
+			kept = found.end(instr, kept)
+		}
+	}
+	w := replayRecords(instr, kept)
+	w.severed = found
+	return w
+}
+
+// end returns the records that count after the end of a session. An error stays what it is: the
+// measurement does not continue after it.
+func (s *severed) end(instr measure.Instructions, records []measure.Record) []measure.Record {
+	w := replayRecords(instr, records)
+	open := w.open()
+	if w.err != nil || open == nil {
+		return records
+	}
+	if open.measurement == soakMeasurement {
+		if open.records > 0 {
+			s.soaks = append(s.soaks, open.size.String())
+		}
+		return records
+	}
+	n := 0
+	for _, p := range w.parts {
+		if p.inUnitOf(open.phase) {
+			n += p.records
+		}
+	}
+	kept := records[: len(records)-n : len(records)-n]
+	s.dropped = append(s.dropped, records[len(kept):]...)
+	return kept
+}
+
+// inUnitOf reports whether two phases are made in one session: those of a repeat of one size, and
+// each phase that is not repeated with others by itself.
+func (p phase) inUnitOf(o phase) bool {
+	if !p.repeats() || !o.repeats() {
+		return p.key() == o.key()
+	}
+	return p.size.Name == o.size.Name && p.repeat == o.repeat
+}
+
+// resume returns the warm-up with which a session begins in the middle of the measurement, and
+// false where none is needed.
+func (w *replay) resume(records []measure.Record, session string) (Step, bool) {
+	open := w.open()
+	if session == "" || open.path() != PathChain || open.stage() == measure.StageWarmUp || warmUpNanoseconds(w.instr) == 0 {
+		return Step{}, false
+	}
+	for _, r := range records {
+		if sessionOf(r) == session && !calibrates(r.Stage) {
+			return Step{}, false
+		}
+	}
+	rate, err := w.warmUpRate(open.size)
+	if err != nil {
+		return Step{}, false
+	}
+	return Step{
+		Path: PathChain, Stage: measure.StageWarmUp, Load: loadResumed, Repeat: open.repeat,
+		Trial: w.trial(open.size, rate, warmUpNanoseconds(w.instr)), Why: "a new session begins",
+	}, true
+}
+
+// maxSessions is the API's bound of the list.
+const maxSessions = 32
+
+// sessionsOf returns the sessions in their order, and what they mean for the figures.
+func sessionsOf(instr measure.Instructions, records []measure.Record) ([]v1alpha1.Session, v1alpha1.Warning) {
+	var list []v1alpha1.Session
+	at := make([]int, len(records))
+	calibrated := 0
+	for i, r := range records {
+		if n := len(list); n == 0 || list[n-1].Measurer != sessionOf(r) {
+			list = append(list, v1alpha1.Session{Measurer: sessionOf(r)})
+			if started := r.Outcome.StartedAt; !started.IsZero() {
+				list[n].StartedAt = new(metav1.NewTime(started.UTC()))
+			}
+		}
+		at[i] = len(list) - 1
+		list[at[i]].Trials++
+		if calibrates(r.Stage) {
+			calibrated = at[i]
+		}
+	}
+	if len(list) < 2 {
+		return nil, v1alpha1.Warning{}
+	}
+	again, soaks := severedIn(instr, records)
+	for index := range again {
+		list[at[index]].DiscardedTrials++
+	}
+	message := fmt.Sprintf("The measurement was made in %d sessions; %d trials of what was under way when one ended were made again and do not count.", len(list), len(again))
+	if instr.Calibration != nil && calibrated < len(list)-1 {
+		message += " The calibration is that of an earlier session."
+	}
+	if len(soaks) > 0 {
+		message += fmt.Sprintf(" The soak of %s has intervals of several sessions.", words(soaks))
+	}
+	warning := v1alpha1.Warning{Code: v1alpha1.WarningSeveralSessions, Message: excerpt.Text(message, maxWarningBytes)}
+	return list[:min(len(list), maxSessions)], warning
+}
+
+// severedIn returns the indexes of the records that the ends of sessions made worthless, on either
+// side, and the sizes whose soak went on.
+func severedIn(instr measure.Instructions, records []measure.Record) (map[int]bool, []string) {
+	sides := [][]measure.Record{records}
+	if instr.Compares() {
+		sides = [][]measure.Record{of(sideWithout, records), of(sideWith, records)}
+	}
+	again := map[int]bool{}
+	var soaks []string
+	for _, side := range sides {
+		found := replayIn(instr, side, "").severed
+		for _, r := range found.dropped {
+			again[r.Index] = true
+		}
+		soaks = append(soaks, found.soaks...)
+	}
+	slices.Sort(soaks)
+	return again, slices.Compact(soaks)
+}
