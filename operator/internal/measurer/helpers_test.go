@@ -50,6 +50,7 @@ type lab struct {
 	trials int
 	// repeats of each frame size; 0 is 1.
 	repeats int32
+	scope   v1alpha1.RepeatScope
 	// log is what the generator's own program writes; nil if it has none.
 	log []string
 }
@@ -63,7 +64,7 @@ func newLab() *lab {
 
 func (l *lab) instructions() measure.Instructions {
 	instr := instructions()
-	instr.Repeats = l.repeats
+	instr.Repeats, instr.RepeatScope = l.repeats, l.scope
 	return instr
 }
 

@@ -294,6 +294,32 @@ func TestAwaitChain(t *testing.T) {
 	})
 }
 
+// TestAwaitAnotherDeployment checks that a chain that is ready with a lower number is not taken.
+func TestAwaitAnotherDeployment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := configmaptest.New(namespace, name)
+		ready := func(deployments string) {
+			server.Edit(func(c *corev1.ConfigMap) {
+				c.Data[measure.KeyChain], c.Data[measure.KeyDeployments] = measure.ChainReady, deployments
+			})
+		}
+		ready(`[{"number":1}]`)
+		s := open(t, server, "a")
+		if err := s.AwaitChain(t.Context(), 1); err != nil || s.Deployment() != 1 {
+			t.Errorf("deployment %d: %v", s.Deployment(), err)
+		}
+		start := time.Now()
+		time.AfterFunc(1500*time.Millisecond, func() { server.Edit(func(c *corev1.ConfigMap) { delete(c.Data, measure.KeyChain) }) })
+		time.AfterFunc(4500*time.Millisecond, func() { ready(`[{"number":1},{"number":3}]`) })
+		if err := s.AwaitChain(t.Context(), 2); err != nil || s.Deployment() != 3 {
+			t.Errorf("deployment %d: %v", s.Deployment(), err)
+		}
+		if took := time.Since(start); took != 5*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
 // TestRealClient checks the real client by the same rules over HTTP.
 func TestRealClient(t *testing.T) {
 	server := configmaptest.New(namespace, name)
