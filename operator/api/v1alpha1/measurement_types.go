@@ -204,7 +204,7 @@ type Throughput struct {
 	// +optional
 	MaximumLoad *Load `json:"maximumLoad,omitempty"`
 
-	// maximumSearchSeconds is how long the search for one frame size may take. Results that
+	// maximumSearchSeconds is how long the search for one frame size may take, with trials that are made again. Results that
 	// are not certain by then are marked irregular. Absent: the profile's, or 1200 without a
 	// profile.
 	// +optional

@@ -116,9 +116,10 @@ func (m *Measurer) measure(ctx context.Context) error {
 		outcome.StartedAt = outcome.StartedAt.Round(0)
 		record := measure.Record{
 			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
-			Trial: step.Trial, Outcome: procedure.Compact(step.Stage, outcome), Neighbors: step.Neighbors, Evidence: finish(outcome),
+			Trial: step.Trial, Outcome: outcome, Neighbors: step.Neighbors, Evidence: finish(outcome),
 			Deployment: m.deployment,
 		}
+		record.Outcome = procedure.Compact(record)
 		logTrial(m.Log, record, step.Why)
 		if err := m.keep(ctx, record); err != nil {
 			return err

@@ -123,12 +123,17 @@ func WantsEvidence(stage measure.Stage) bool {
 	return m != nil && m.stage() == stage && m.evidence()
 }
 
-// Compact returns what of an outcome goes into its record.
-func Compact(stage measure.Stage, outcome measure.Outcome) measure.Outcome {
-	if m := measurementOf(stage); m != nil {
-		return m.compact(outcome)
+// Compact returns what of a record's outcome is stored. No figure reads the delays of a trial that
+// never counts, or of one of the search that was interrupted.
+func Compact(r measure.Record) measure.Outcome {
+	m := measurementOf(r.Stage)
+	switch {
+	case m == nil:
+		return r.Outcome
+	case isResumed(r), r.Stage != measure.StageWarmUp && invalidReason(r) != "", r.Stage == measure.StageThroughput && interrupted(r):
+		return countsOnly(r.Outcome)
 	}
-	return outcome
+	return m.compact(r.Outcome)
 }
 
 // base is what most measurements have in common. Its stage names it.
@@ -186,7 +191,11 @@ func (w *replay) cost(n int, nanoseconds int64) time.Duration {
 // take sorts records into those that count and those that do not, and fails
 // where too many in a row do not.
 func (p *part) take(records []measure.Record) error {
-	s := sorter{}
+	return p.sort(records, sorter{})
+}
+
+// sort takes records as a sorter decides.
+func (p *part) sort(records []measure.Record, s sorter) error {
 	for _, r := range records {
 		s.counts(p, r)
 	}

@@ -36,7 +36,7 @@ func TestMeasurementsEnd(t *testing.T) {
 			if random.Float64() < trouble {
 				spoil(random, r)
 			}
-			r.Outcome = Compact(r.Stage, r.Outcome)
+			r.Outcome = Compact(*r)
 		}
 		instr := everything()
 		records, err := b.run(t, instr, nil)

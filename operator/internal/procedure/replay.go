@@ -68,6 +68,8 @@ type part struct {
 	records int
 	// counted are the records that count, invalid those that do not.
 	counted, invalid []measure.Record
+	// before is the time of those that do not count right before each that does.
+	before []time.Duration
 	// config, history and results are the search's, in stage Throughput.
 	config  search.Config
 	history []search.Trial

@@ -30,12 +30,12 @@ func isResumed(r measure.Record) bool {
 type severed struct {
 	// dropped are the records of what was made again.
 	dropped []measure.Record
-	// soaks are the sizes whose soak went on in another session.
+	// soaks are the sizes whose soak continued in another session.
 	soaks []string
 }
 
 // replayIn goes through the phases along the records, of which only those count that no other
-// session interrupted. A session that is about to begin is named; "" stands for the last record's.
+// session interrupted. A session that is about to begin is named; "" is the last record's.
 func replayIn(instr measure.Instructions, records []measure.Record, session string) *replay {
 	var kept []measure.Record
 	var found severed
@@ -152,7 +152,7 @@ func sessionsOf(instr measure.Instructions, records []measure.Record) ([]v1alpha
 }
 
 // severedIn returns the indexes of the records that the ends of sessions made worthless, on either
-// side, and the sizes whose soak went on.
+// side, and the sizes whose soak continued.
 func severedIn(instr measure.Instructions, records []measure.Record) (map[int]bool, []string) {
 	sides := [][]measure.Record{records}
 	if instr.Compares() {
