@@ -88,7 +88,7 @@ type Measurements struct {
 	// +kubebuilder:validation:Maximum=20
 	Repeats int32 `json:"repeats,omitempty"`
 
-	// repeatScope is what a repeat makes anew: Trials, on one deployment of the chain, or Chain,
+	// repeatScope is what a repeat makes again: Trials, on one deployment of the chain, or Chain,
 	// the chain itself, so that the statistics are over deployments. Default Trials.
 	// +optional
 	RepeatScope RepeatScope `json:"repeatScope,omitempty"`
@@ -108,7 +108,7 @@ type Measurements struct {
 	Seed *int64 `json:"seed,omitempty"`
 }
 
-// RepeatScope is what a repeat makes anew.
+// RepeatScope is what a repeat makes again.
 // +kubebuilder:validation:Enum=Trials;Chain
 type RepeatScope string
 

@@ -56,7 +56,7 @@ func redeployed(t *testing.T) (*lab, func(string) *Measurer) {
 	}
 }
 
-// TestRepeatsHaveADeploymentEach checks that a measurer that is killed in any trial is followed by one that goes on with the
+// TestRepeatsHaveADeploymentEach checks that a measurer that is killed in any trial is followed by one that continues on the
 // deployment of the repeat, and that no deployment is asked for that no repeat needs.
 func TestRepeatsHaveADeploymentEach(t *testing.T) {
 	undisturbed, measurer := redeployed(t)

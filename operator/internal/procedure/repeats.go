@@ -36,7 +36,7 @@ func inRepeatsOf(list []phase, repeats int, scope v1alpha1.RepeatScope) []phase 
 }
 
 // piecesOf cuts a list of phases into pieces. The parts of a repeat, warm-up, searches and latency
-// loads, are one piece for each frame size; everything else is a piece of its own.
+// loads, are one piece for each frame size; everything else is a separate piece.
 func piecesOf(list []phase) [][]phase {
 	var out [][]phase
 	for start := 0; start < len(list); {

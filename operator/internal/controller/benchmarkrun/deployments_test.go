@@ -107,7 +107,7 @@ func TestDeploymentsInStatus(t *testing.T) {
 	}
 }
 
-// TestDeploymentsAreBounded checks that numbers go on when the oldest are left out.
+// TestDeploymentsAreBounded checks that numbers continue when the oldest are left out.
 func TestDeploymentsAreBounded(t *testing.T) {
 	s := newScope(launched, deployed(maxDeployments, 0), functions(ready, ready))
 	all := s.opened()
