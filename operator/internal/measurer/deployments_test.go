@@ -14,6 +14,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/testing/configmaptest"
 )
 
@@ -105,5 +106,33 @@ func checkDeployments(t *testing.T, records []measure.Record) {
 		if r.Deployment != want {
 			t.Errorf("trial %d, stage %s of repeat %d, was made with deployment %d", r.Index, r.Stage, r.Repeat, r.Deployment)
 		}
+	}
+}
+
+// TestNeighborsOfADeployment checks that the neighbors of each deployment are started and stopped, and that what one of an earlier
+// deployment reports is kept.
+func TestNeighborsOfADeployment(t *testing.T) {
+	a := &agent{}
+	l, _ := withNeighbor(t, a)
+	l.repeats, l.scope = 2, v1alpha1.RepeatChain
+	m := l.measurer("a")
+	m.Instructions = compared(m.Instructions)
+	m.Instructions.NoisyNeighbors = ""
+	m.Results.ConfigMaps = relauncher{l.server, t, func() bool { return m.path == "Chain" }}
+	if err := m.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"start", "stop", "start", "stop"}, a.calls); diff != "" {
+		t.Error(diff)
+	}
+
+	if err := m.store.SetNeighbors([]measure.NeighborState{{Name: "noisy", Problem: "it ended"}}); err != nil {
+		t.Fatal(err)
+	}
+	loads := true
+	m.neighbors, m.loading = neighbor.NewClient(), &loads
+	m.leaveNeighbors(t.Context())
+	if got := m.store.Neighbors(); len(got) != 1 || got[0].Problem != "it ended" || m.neighbors != nil || m.loading != nil {
+		t.Errorf("%+v", got)
 	}
 }

@@ -52,7 +52,7 @@ type Measurer struct {
 }
 
 const (
-	// chainTimeout is what the chain's pods may take in addition to startupSeconds: nodes are
+	// chainTimeout is what the chain's pods may take in addition to twice startupSeconds: nodes are
 	// chosen and images pulled in it. The controller, which sees the pods, gives up earlier and
 	// with a better reason.
 	chainTimeout = 15 * time.Minute

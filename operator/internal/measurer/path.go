@@ -81,7 +81,8 @@ func (m *Measurer) useChain(ctx context.Context) error {
 }
 
 func (m *Measurer) awaitChain(ctx context.Context, deployment int) error {
-	timeout := m.startup() + chainTimeout
+	// An earlier deployment may take as long to go as the next one to start.
+	timeout := 2*m.startup() + chainTimeout
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	m.Log.Info("waiting for the chain", "deployment", deployment, "atMost", timeout.String())
