@@ -12,7 +12,7 @@ import (
 func TestRepeatScopeIsAdmitted(t *testing.T) {
 	for _, measurements := range []string{
 		"{profile: Quick, repeats: 2, repeatScope: Chain}",
-		"{throughput: {}, repeats: 20, repeatScope: Chain, order: Random, soak: {size: '64', framesPerSecond: 5, durationSeconds: 120}}",
+		"{throughput: {}, repeats: 20, repeatScope: Chain, order: Random, soak: {size: '64', framesPerSecond: 5, durationSeconds: 60, intervalSeconds: 10}}",
 		"{latency: {loads: [{name: a, framesPerSecond: 5}]}, repeats: 2, repeatScope: Chain}",
 		"{tcp: {}, repeats: 2, repeatScope: Chain}",
 		"{throughput: {}, repeatScope: Trials}",
