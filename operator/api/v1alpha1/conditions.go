@@ -250,6 +250,8 @@ const (
 	WarningLossInversion = "LossInversion"
 	// WarningInvalidTrials: trials were repeated because the generator doubted them.
 	WarningInvalidTrials = "InvalidTrials"
+	// WarningDeploymentsDiffer: a function had another image in a later deployment.
+	WarningDeploymentsDiffer = "DeploymentsDiffer"
 	// WarningSeveralSessions: the measurement was suspended or restarted, and continued by another measurer.
 	WarningSeveralSessions = "SeveralSessions"
 	// WarningInterruptedTrials: in trials that count frames went missing while other work held the generator's core, so they may not be the device's.

@@ -46,4 +46,9 @@ type DeployedFunction struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node,omitempty"`
+
+	// imageID of the function, as in status.chain.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	ImageID string `json:"imageID,omitempty"`
 }

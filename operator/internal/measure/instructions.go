@@ -161,6 +161,7 @@ type DeployedFunction struct {
 	VirtualMachine bool   `json:"virtualMachine,omitempty"`
 	UID            string `json:"uid"`
 	Node           string `json:"node"`
+	ImageID        string `json:"imageID"`
 }
 
 // GeneratorState is what the driver found.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -153,12 +154,14 @@ func (s *scope) numbered() []chain.Workload {
 // opened returns the deployments with the one that is ready now.
 func (s *scope) opened() []measure.Deployment {
 	now := measure.Deployment{Number: s.records.deployment(), ReadyAt: s.now.UTC()}
-	for i := range s.plan.Functions {
-		f := measure.DeployedFunction{Name: s.plan.Functions[i].Name}
+	for _, report := range s.reports() {
+		f := measure.DeployedFunction{
+			Name: report.Name, VirtualMachine: report.VirtualMachine != nil, Node: report.Node, ImageID: report.ImageID,
+		}
 		if vm := s.vm(f.Name); vm != nil {
-			f.VirtualMachine, f.UID, f.Node = true, string(vm.UID), vm.Status.NodeName
+			f.UID = string(vm.UID)
 		} else if pod := s.function(f.Name); pod != nil {
-			f.UID, f.Node = string(pod.UID), pod.Spec.NodeName
+			f.UID = string(pod.UID)
 		}
 		now.Functions = append(now.Functions, f)
 	}
@@ -183,6 +186,7 @@ func (w *writer) deployments() []v1alpha1.Deployment {
 		for _, f := range d.Functions {
 			deployed := v1alpha1.DeployedFunction{
 				Name: f.Name, Runtime: v1alpha1.RuntimePod, UID: excerpt.Line(f.UID, maxUIDBytes), Node: excerpt.Line(f.Node, maxNodeBytes),
+				ImageID: excerpt.Line(f.ImageID, maxImageIDBytes),
 			}
 			if f.VirtualMachine {
 				deployed.Runtime = v1alpha1.RuntimeVirtualMachine
@@ -192,4 +196,35 @@ func (w *writer) deployments() []v1alpha1.Deployment {
 		out = append(out, report)
 	}
 	return out
+}
+
+// deploymentWarnings warns of each function whose image is another one in a later deployment.
+func (w *writer) deploymentWarnings() []v1alpha1.Warning {
+	var out []v1alpha1.Warning
+	first := map[string]v1alpha1.DeployedFunction{}
+	warned := map[string]bool{}
+	for _, d := range w.status.Deployments {
+		for _, f := range d.Functions {
+			if f.ImageID == "" {
+				continue
+			}
+			before, known := first[f.Name]
+			if !known {
+				first[f.Name] = f
+			}
+			if !known || warned[f.Name] || before.ImageID == f.ImageID {
+				continue
+			}
+			warned[f.Name] = true
+			out = append(out, v1alpha1.Warning{Code: v1alpha1.WarningDeploymentsDiffer, Message: sentence(
+				"Function %q has another image since deployment %d: %s, before %s. Figures over both are not those of one program. Name images by their digests.",
+				f.Name, d.Number, digestOf(f.ImageID), digestOf(before.ImageID))})
+		}
+	}
+	return out
+}
+
+// digestOf returns the end of an image's ID that differs where the image does.
+func digestOf(imageID string) string {
+	return excerpt.Line(imageID[strings.LastIndex(imageID, "@")+1:], maxDigestBytes)
 }

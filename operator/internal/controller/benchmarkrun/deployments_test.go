@@ -107,6 +107,21 @@ func TestDeploymentsInStatus(t *testing.T) {
 	}
 }
 
+// TestDeploymentsDiffer checks that an image that was replaced between two deployments is named.
+func TestDeploymentsDiffer(t *testing.T) {
+	s := newScope(launched, deployed(3, 3), withRecords(func(r *records) {
+		r.chainOpen = true
+		for i, image := range []string{"registry.test/vnf@sha256:a", "registry.test/vnf@sha256:b", ""} {
+			r.deployments[i].Functions = []measure.DeployedFunction{{Name: "one", ImageID: image}, {Name: "two", ImageID: "sha256:d"}}
+		}
+	}), functions(of("3", ready), of("3", ready)))
+	got := summarize(s, decide(s)).Warnings
+	want := `Function "one" has another image since deployment 2: sha256:b, before sha256:a. Figures over both are not those of one program. Name images by their digests.`
+	if len(got) != 1 || got[0].Code != v1alpha1.WarningDeploymentsDiffer || got[0].Message != want {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestDeploymentsAreBounded checks that numbers continue when the oldest are left out.
 func TestDeploymentsAreBounded(t *testing.T) {
 	s := newScope(launched, deployed(maxDeployments, 0), functions(ready, ready))

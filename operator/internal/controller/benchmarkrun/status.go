@@ -144,7 +144,7 @@ func (w *writer) warnings() []v1alpha1.Warning {
 	if w.plan == nil {
 		return w.figures.Warnings
 	}
-	return slices.Concat(vmWarnings(w.plan, w.status.Chain), functionWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.baselineWarnings(), w.figures.Warnings)
+	return slices.Concat(vmWarnings(w.plan, w.status.Chain), functionWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.deploymentWarnings(), w.baselineWarnings(), w.figures.Warnings)
 }
 
 // generator returns what the driver found, on the chain's path once it has been opened.
