@@ -307,6 +307,9 @@ const (
 	WarningVirtualMachineMismatch = "VirtualMachineMismatch"
 	// WarningNeighborLoadNotReached: a neighbor took or sent less than 90 % of its load.
 	WarningNeighborLoadNotReached = "NeighborLoadNotReached"
+	// WarningComparisonDrift: without the neighbors a figure changed by more than half of what the
+	// neighbors changed.
+	WarningComparisonDrift = "ComparisonDrift"
 	// WarningNeighborStopped: in trials that count a neighbor had no load, or did not report
 	// it.
 	WarningNeighborStopped = "NeighborStopped"

@@ -228,4 +228,27 @@ type NoisyNeighborDifference struct {
 	// of the two is missing, or without is 0.
 	// +optional
 	DifferencePartsPerMillion *int64 `json:"differencePartsPerMillion,omitempty"`
+
+	// differenceLowPartsPerMillion is the lower end of the difference's 95 % interval over the
+	// pairs. Absent: there are fewer than two pairs, or one of them has 0 or only a floor.
+	// +optional
+	DifferenceLowPartsPerMillion *int64 `json:"differenceLowPartsPerMillion,omitempty"`
+
+	// differenceHighPartsPerMillion is its upper end.
+	// +optional
+	DifferenceHighPartsPerMillion *int64 `json:"differenceHighPartsPerMillion,omitempty"`
+
+	// pairs of repeats, each without and with the neighbors right after one another. Absent: the
+	// figure is not repeated.
+	// +optional
+	// +kubebuilder:validation:Minimum=2
+	Pairs int32 `json:"pairs,omitempty"`
+
+	// withoutFirst is the figure of the first pair without the neighbors.
+	// +optional
+	WithoutFirst *int64 `json:"withoutFirst,omitempty"`
+
+	// withoutLast is that of the last pair. Where the two differ, the testbed itself has changed.
+	// +optional
+	WithoutLast *int64 `json:"withoutLast,omitempty"`
 }

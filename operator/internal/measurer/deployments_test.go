@@ -14,7 +14,6 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/testing/configmaptest"
 )
 
@@ -109,8 +108,8 @@ func checkDeployments(t *testing.T, records []measure.Record) {
 	}
 }
 
-// TestNeighborsOfADeployment checks that the neighbors of each deployment are started and stopped, and that what one of an earlier
-// deployment reports is kept.
+// TestNeighborsOfADeployment checks that the neighbors of each deployment are started and stopped, and that what they
+// did is added up.
 func TestNeighborsOfADeployment(t *testing.T) {
 	a := &agent{}
 	l, _ := withNeighbor(t, a)
@@ -125,14 +124,7 @@ func TestNeighborsOfADeployment(t *testing.T) {
 	if diff := cmp.Diff([]string{"start", "stop", "start", "stop"}, a.calls); diff != "" {
 		t.Error(diff)
 	}
-
-	if err := m.store.SetNeighbors([]measure.NeighborState{{Name: "noisy", Problem: "it ended"}}); err != nil {
-		t.Fatal(err)
-	}
-	loads := true
-	m.neighbors, m.loading = neighbor.NewClient(), &loads
-	m.leaveNeighbors(t.Context())
-	if got := m.store.Neighbors(); len(got) != 1 || got[0].Problem != "it ended" || m.neighbors != nil || m.loading != nil {
-		t.Errorf("%+v", got)
+	if got := m.store.Neighbors(); len(got) != 1 || len(got[0].Stressors) != 1 || got[0].Stressors[0].Operations != 14 {
+		t.Errorf("%+v, want what both did", got)
 	}
 }

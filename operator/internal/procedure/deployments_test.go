@@ -127,7 +127,11 @@ func TestDeploymentsAfterACut(t *testing.T) {
 				t.Errorf("cut at %d: %d deployments", cut, last)
 			}
 			of := map[string]int{}
-			again, _ := severedIn(instr, records)
+			again := map[int]bool{}
+			_, found := replaySides(instr, records, "")
+			for _, r := range found.dropped {
+				again[r.Index] = true
+			}
 			for _, r := range records {
 				unit := r.Trial.Size + string(rune('0'+r.Repeat))
 				if r.Deployment == 0 || again[r.Index] || isResumed(r) || measurementOf(r.Stage).repetition() == once {
@@ -138,6 +142,22 @@ func TestDeploymentsAfterACut(t *testing.T) {
 				}
 				of[unit] = r.Deployment
 			}
+		}
+	}
+}
+
+// TestTurnsInDeployments checks that both sides of each pair are made on one deployment.
+func TestTurnsInDeployments(t *testing.T) {
+	instr := besideInstructions(true)
+	instr.Sizes, instr.Repeats, instr.RepeatScope = sizes(64, 512), 2, v1alpha1.RepeatChain
+	records := deployed(t, instr, []float64{400_000, 400_000}, 0, false)
+	want := []string{"64/0 without", "64/0 with", "512/0 without", "512/0 with", "64/1 with", "64/1 without", "512/1 with", "512/1 without"}
+	if diff := cmp.Diff(want, turns(records)); diff != "" {
+		t.Error(diff)
+	}
+	for n, r := range records {
+		if !calibrates(r.Stage) && r.Deployment != r.Repeat+1 {
+			t.Errorf("trial %d of repeat %d is of deployment %d", n, r.Repeat, r.Deployment)
 		}
 	}
 }

@@ -66,23 +66,13 @@ type Step struct {
 	Why string
 }
 
-// next does what NextIn does, for one side.
-func next(instr measure.Instructions, records []measure.Record, session string) (Step, error) {
-	w := replayIn(instr, records, session)
-	if w.err != nil {
-		return Step{}, w.err
-	}
+// step returns the next trial of the open part.
+func (w *replay) step() Step {
 	open := w.open()
-	if open == nil {
-		return Step{Done: true}, nil
-	}
-	if warmUp, needed := w.resume(records, session); needed {
-		return warmUp, nil
-	}
 	return Step{
 		Path: open.path(), Stage: open.recordedAs(), Load: open.load.Name, Repeat: open.repeat,
 		Trial: open.next, Why: open.why,
-	}, nil
+	}
 }
 
 func validate(instr measure.Instructions) error {

@@ -23,6 +23,8 @@ type phase struct {
 	stateful bool
 	// connections is the load in stage Connections.
 	connections *v1alpha1.ConnectionsLoad
+	// unit counts what is made in one session, over the whole measurement.
+	unit int
 }
 
 // phases returns the parts of the measurement in their order. The calibration of all sizes comes
@@ -36,7 +38,14 @@ func phases(instr measure.Instructions) []phase {
 		out = append(out, phasesAt(perSize, instr, size)...)
 	}
 	out = append(out, phasesAt(afterSizes, instr, wholeRun)...)
-	return loadsInOrder(instr, inRepeatsOf(out, int(instr.Repeats), instr.RepeatScope))
+	out = loadsInOrder(instr, inRepeatsOf(out, int(instr.Repeats), instr.RepeatScope))
+	for i := 1; i < len(out); i++ {
+		out[i].unit = out[i-1].unit
+		if !out[i].inUnitOf(out[i-1]) {
+			out[i].unit++
+		}
+	}
+	return out
 }
 
 // stage returns the stage of the phase's records.
@@ -99,8 +108,8 @@ type replay struct {
 	parts []*part
 	// err says why the open part cannot continue.
 	err error
-	// severed is what the ends of sessions left.
-	severed severed
+	// side says whether the records are those with noisy neighbors.
+	side bool
 }
 
 // replayRecords goes through the phases along the records.

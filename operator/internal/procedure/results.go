@@ -29,15 +29,21 @@ type Figures struct {
 	Sessions []v1alpha1.Session `json:",omitempty"`
 }
 
-// results does what Results does, for one side.
-func results(instr measure.Instructions, records []measure.Record) Figures {
-	w := replayIn(instr, records, "")
+// results returns the figures of one side, with its warnings.
+func (w *replay) results() Figures {
 	w.declared()
-	out := Figures{Warnings: w.warnings()}
+	out := w.figures()
+	out.Warnings = w.warnings()
+	return out
+}
+
+// figures returns the figures of the parts.
+func (w *replay) figures() Figures {
+	var out Figures
 	for _, m := range registry {
 		m.reportRun(w, &out)
 	}
-	for _, size := range instr.Sizes {
+	for _, size := range w.instr.Sizes {
 		frame := v1alpha1.FrameResult{
 			Size:       size.Name,
 			FrameBytes: int32(size.FrameBytes),
@@ -53,7 +59,7 @@ func results(instr measure.Instructions, records []measure.Record) Figures {
 		}
 	}
 	w.addCPU(out.Frames)
-	out.Summary = summary(instr, out.Frames)
+	out.Summary = summary(w.instr, out.Frames)
 	return out
 }
 

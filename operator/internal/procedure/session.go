@@ -34,55 +34,73 @@ type severed struct {
 	soaks []string
 }
 
-// replayIn goes through the phases along the records, of which only those count that no other
-// session interrupted. A session that is about to begin is named; "" is the last record's.
-func replayIn(instr measure.Instructions, records []measure.Record, session string) *replay {
-	var kept []measure.Record
+// replaySides goes through the phases of each side along the records, of which only those count
+// that no other session interrupted. A session that is about to begin is named; "" is the last
+// record's.
+func replaySides(instr measure.Instructions, records []measure.Record, session string) ([]*replay, severed) {
+	sides := sidesOf(instr)
+	kept := make([][]measure.Record, len(sides))
 	var found severed
 	for i, r := range records {
-		if !isResumed(r) {
-			kept = append(kept, r)
+		for n, side := range sides {
+			if !isResumed(r) && holds(instr, side, r) {
+				kept[n] = append(kept[n], r)
+			}
 		}
 		next := session
 		if i+1 < len(records) {
 			next = sessionOf(records[i+1])
 		}
 		if next != "" && next != sessionOf(r) {
-			kept = found.end(instr, kept)
+			found.end(instr, kept)
 		}
 	}
-	w := replayRecords(instr, kept)
-	w.severed = found
-	return w
+	return replayEach(instr, kept), found
 }
 
-// end returns the records that count after the end of a session. An error stays what it is: the
-// measurement does not continue after it.
-func (s *severed) end(instr measure.Instructions, records []measure.Record) []measure.Record {
-	w := replayRecords(instr, records)
-	open := w.open()
-	if w.err != nil || open == nil {
-		return records
+// replayEach replays the records of each side.
+func replayEach(instr measure.Instructions, kept [][]measure.Record) []*replay {
+	out := make([]*replay, len(kept))
+	for n, side := range sidesOf(instr) {
+		out[n] = replayRecords(instr, kept[n])
+		out[n].side = side
 	}
-	if open.measurement == soakMeasurement {
-		if open.records > 0 {
-			s.soaks = append(s.soaks, open.size.String())
-		}
-		return records
-	}
-	n := 0
-	for _, p := range w.parts {
-		if p.inUnitOf(open.phase) {
-			n += p.records
-		}
-	}
-	kept := records[: len(records)-n : len(records)-n]
-	s.dropped = append(s.dropped, records[len(kept):]...)
-	return kept
+	return out
 }
 
-// inUnitOf reports whether two phases are made in one session: those of a repeat of one size, and
-// each phase that is not repeated with others by itself.
+// end leaves the records that count after the end of a session: of each side, those before the unit
+// that one of them is in. An error stays what it is: the measurement does not continue after it.
+func (s *severed) end(instr measure.Instructions, kept [][]measure.Record) {
+	sides := replayEach(instr, kept)
+	for _, w := range sides {
+		if w.err != nil {
+			return
+		}
+	}
+	turn := turnOf(sides)
+	if turn == nil {
+		return
+	}
+	at := turn.open()
+	for n, w := range sides {
+		again := 0
+		for _, p := range w.parts {
+			switch {
+			case p.unit < at.unit:
+			case p.measurement != soakMeasurement:
+				again += p.records
+			case !p.over && p.records > 0:
+				s.soaks = append(s.soaks, p.size.String())
+			}
+		}
+		counted := len(kept[n]) - again
+		s.dropped = append(s.dropped, kept[n][counted:]...)
+		kept[n] = kept[n][:counted:counted]
+	}
+}
+
+// inUnitOf reports whether two phases are of one unit, which is made in one session: those of a
+// repeat of one size, and each phase that is not repeated with others by itself.
 func (p phase) inUnitOf(o phase) bool {
 	if !p.repeats() || !o.repeats() {
 		return p.key() == o.key()
@@ -98,7 +116,7 @@ func (w *replay) resume(records []measure.Record, session string) (Step, bool) {
 		return Step{}, false
 	}
 	for _, r := range records {
-		if sessionOf(r) == session && !calibrates(r.Stage) {
+		if sessionOf(r) == session && !calibrates(r.Stage) && holds(w.instr, w.side, r) {
 			return Step{}, false
 		}
 	}
@@ -116,30 +134,35 @@ func (w *replay) resume(records []measure.Record, session string) (Step, bool) {
 const maxSessions = 32
 
 // sessionsOf returns the sessions in their order, and what they mean for the figures.
-func sessionsOf(instr measure.Instructions, records []measure.Record) ([]v1alpha1.Session, v1alpha1.Warning) {
+func sessionsOf(instr measure.Instructions, records []measure.Record, found severed) ([]v1alpha1.Session, v1alpha1.Warning) {
 	var list []v1alpha1.Session
-	at := make([]int, len(records))
+	at := map[int]int{}
 	calibrated := 0
-	for i, r := range records {
+	for _, r := range records {
 		if n := len(list); n == 0 || list[n-1].Measurer != sessionOf(r) {
 			list = append(list, v1alpha1.Session{Measurer: sessionOf(r)})
 			if started := r.Outcome.StartedAt; !started.IsZero() {
 				list[n].StartedAt = new(metav1.NewTime(started.UTC()))
 			}
 		}
-		at[i] = len(list) - 1
-		list[at[i]].Trials++
+		last := len(list) - 1
+		at[r.Index] = last
+		list[last].Trials++
 		if calibrates(r.Stage) {
-			calibrated = at[i]
+			calibrated = last
 		}
 	}
 	if len(list) < 2 {
 		return nil, v1alpha1.Warning{}
 	}
-	again, soaks := severedIn(instr, records)
+	again := map[int]bool{}
+	for _, r := range found.dropped {
+		again[r.Index] = true
+	}
 	for index := range again {
 		list[at[index]].DiscardedTrials++
 	}
+	soaks := slices.Compact(slices.Sorted(slices.Values(found.soaks)))
 	message := fmt.Sprintf("The measurement was made in %d sessions; %d trials of what was under way when one ended were made again and do not count.", len(list), len(again))
 	if instr.Calibration != nil && calibrated < len(list)-1 {
 		message += " The calibration is that of an earlier session."
@@ -149,24 +172,4 @@ func sessionsOf(instr measure.Instructions, records []measure.Record) ([]v1alpha
 	}
 	warning := v1alpha1.Warning{Code: v1alpha1.WarningSeveralSessions, Message: excerpt.Text(message, maxWarningBytes)}
 	return list[:min(len(list), maxSessions)], warning
-}
-
-// severedIn returns the indexes of the records that the ends of sessions made worthless, on either
-// side, and the sizes whose soak continued.
-func severedIn(instr measure.Instructions, records []measure.Record) (map[int]bool, []string) {
-	sides := [][]measure.Record{records}
-	if instr.Compares() {
-		sides = [][]measure.Record{of(sideWithout, records), of(sideWith, records)}
-	}
-	again := map[int]bool{}
-	var soaks []string
-	for _, side := range sides {
-		found := replayIn(instr, side, "").severed
-		for _, r := range found.dropped {
-			again[r.Index] = true
-		}
-		soaks = append(soaks, found.soaks...)
-	}
-	slices.Sort(soaks)
-	return again, slices.Compact(soaks)
 }

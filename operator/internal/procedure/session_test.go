@@ -81,10 +81,16 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// replayOf returns the only side of a measurement.
+func replayOf(instr measure.Instructions, records []measure.Record) *replay {
+	sides, _ := replaySides(instr, records, "")
+	return sides[0]
+}
+
 // checkSevered fails where a figure rests on two sessions.
 func checkSevered(t *testing.T, instr measure.Instructions, records []measure.Record, cut int) {
 	t.Helper()
-	parts := replayIn(instr, records, "").parts
+	parts := replayOf(instr, records).parts
 	for _, p := range parts {
 		if p.stage() == stageSoak {
 			continue
