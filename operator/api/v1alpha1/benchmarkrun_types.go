@@ -160,7 +160,7 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
 
-	// sessions of a measurement that was suspended or restarted, the first 32 of them. Absent: there is one.
+	// sessions of a measurement that was suspended or restarted.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -180,8 +180,7 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Chain []FunctionReport `json:"chain,omitempty"`
 
-	// deployments are the launches of the chain that were ready, the latest 32. The last one is
-	// that of the chain now.
+	// deployments are the latest 32 launches of the chain; the last is that of now.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

@@ -4,21 +4,21 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Deployment is one launch of the chain.
 type Deployment struct {
-	// number counts the launches of a run from 1.
+	// number counts from 1.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Number int32 `json:"number,omitempty"`
 
-	// readyTime is when all of the chain was ready.
+	// readyTime is when the chain was ready.
 	// +required
 	ReadyTime metav1.Time `json:"readyTime,omitzero"`
 
-	// trials were made with it so far.
+	// trials made with it so far.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Trials int32 `json:"trials,omitempty"`
 
-	// functions are the pods and virtual machines of the chain, in its order.
+	// functions of the chain, in its order.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -37,7 +37,7 @@ type DeployedFunction struct {
 	// +required
 	Runtime Runtime `json:"runtime,omitempty"`
 
-	// uid is that of the pod or of the virtual machine.
+	// uid of the pod or virtual machine.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid,omitempty"`
@@ -47,7 +47,7 @@ type DeployedFunction struct {
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node,omitempty"`
 
-	// imageID of the function, as in status.chain.
+	// imageID as in status.chain.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	ImageID string `json:"imageID,omitempty"`

@@ -205,7 +205,7 @@ type Throughput struct {
 	// +optional
 	MaximumLoad *Load `json:"maximumLoad,omitempty"`
 
-	// maximumSearchSeconds is how long the search for one frame size may take, with trials that are made again. Results that
+	// maximumSearchSeconds is how long one size's search may take, repeated trials included. Results that
 	// are not certain by then are marked irregular. Absent: the profile's, or 1200 without a
 	// profile.
 	// +optional

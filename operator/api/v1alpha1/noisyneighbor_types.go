@@ -229,8 +229,7 @@ type NoisyNeighborDifference struct {
 	// +optional
 	DifferencePartsPerMillion *int64 `json:"differencePartsPerMillion,omitempty"`
 
-	// differenceLowPartsPerMillion is the lower end of the difference's 95 % interval over the
-	// pairs. Absent: there are fewer than two pairs, or one of them has 0 or only a floor.
+	// differenceLowPartsPerMillion is the lower end of the 95 % interval. Absent: a pair has 0 or a floor.
 	// +optional
 	DifferenceLowPartsPerMillion *int64 `json:"differenceLowPartsPerMillion,omitempty"`
 
@@ -238,17 +237,15 @@ type NoisyNeighborDifference struct {
 	// +optional
 	DifferenceHighPartsPerMillion *int64 `json:"differenceHighPartsPerMillion,omitempty"`
 
-	// pairs of repeats, each without and with the neighbors right after one another. Absent: the
-	// figure is not repeated.
+	// pairs of repeats without and with the neighbors. Absent: there are none.
 	// +optional
-	// +kubebuilder:validation:Minimum=2
 	Pairs int32 `json:"pairs,omitempty"`
 
-	// withoutFirst is the figure of the first pair without the neighbors.
+	// withoutFirst is that of the first pair.
 	// +optional
 	WithoutFirst *int64 `json:"withoutFirst,omitempty"`
 
-	// withoutLast is that of the last pair. Where the two differ, the testbed itself has changed.
+	// withoutLast is that of the last pair.
 	// +optional
 	WithoutLast *int64 `json:"withoutLast,omitempty"`
 }

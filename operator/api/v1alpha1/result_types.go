@@ -52,14 +52,14 @@ type Progress struct {
 	MeasurerRestarts int32 `json:"measurerRestarts,omitempty"`
 }
 
-// Session is what one measurer made of a measurement. No figure but a soak's is of trials of two sessions.
+// Session is what one measurer made.
 type Session struct {
 	// measurer is the pod.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Measurer string `json:"measurer,omitempty"`
 
-	// startedAt is when its first trial began.
+	// startedAt is when it began.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 
@@ -67,7 +67,7 @@ type Session struct {
 	// +required
 	Trials int32 `json:"trials"`
 
-	// discardedTrials of these do not count, because what they belong to was not finished.
+	// discardedTrials of these do not count.
 	// +optional
 	DiscardedTrials int32 `json:"discardedTrials,omitempty"`
 }
@@ -214,8 +214,8 @@ type LatencyResult struct {
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// awayPartsPerMillion is the largest share of a trial for which other work held a core that
-	// sends. Absent: no time in one piece is above 1 ms.
+	// awayPartsPerMillion is the largest share of a trial in which other work held a core that sends.
+	// Absent: never for more than 1 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -248,9 +248,8 @@ type DirectionResult struct {
 	// +optional
 	ReceivedFragments *int64 `json:"receivedFragments,omitempty"`
 
-	// overflowFrames were due and found the generator's receive ring full. Where
-	// generator.hop is Inline they are among the frames that were lost, elsewhere
-	// among those that were not sent. Absent: none.
+	// overflowFrames found the generator's receive ring full. Where generator.hop is Inline they
+	// are lost, elsewhere not sent. Absent: none.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	OverflowFrames int64 `json:"overflowFrames,omitempty"`
@@ -299,8 +298,8 @@ type DirectionResult struct {
 	// +optional
 	DelaySinceDeparture *DelayQuantiles `json:"delaySinceDeparture,omitempty"`
 
-	// delayVariation is the absolute difference between consecutive frames' delays: |IPDV| (RFC 3393, RFC 5481 section 4.1).
-	// Absent when no two frames arrived one after the other, and with driver TRex, which does not count it.
+	// delayVariation is |IPDV|, the difference between consecutive frames' delays (RFC 3393, RFC 5481
+	// section 4.1). Absent without two such frames, and with driver TRex.
 	// +optional
 	DelayVariation Delays `json:"delayVariation,omitzero"`
 
