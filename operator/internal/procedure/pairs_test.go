@@ -242,3 +242,48 @@ func TestRatios(t *testing.T) {
 		t.Errorf("%+v, %t", ratio, ok)
 	}
 }
+
+// With noise the interval of four pairs holds 0 where the neighbors change nothing, and leaves it
+// out where they cost a seventh.
+func TestPairedIntervalWithNoise(t *testing.T) {
+	instr := besideInstructions(true)
+	instr.Latency, instr.Repeats = nil, 4
+	const seeds = 20
+	for with, want := range map[float64]struct{ least, most int }{500_000: {seeds - 1, seeds}, 430_000: {0, 2}} {
+		held, known := 0, 0
+		for seed := range uint64(seeds) {
+			device := func(capacity float64) *bench {
+				b := newBench(hardCap())
+				b.chain = simulated.New(simulated.Config{
+					Device: simulated.Noisy{Device: simulated.HardCap{CapacityFramesPerSecond: capacity}, Strength: simulated.Strong}, Directions: bothWays,
+					GeneratorFramesPerSecond: 2_000_000, Seed: 2*seed + uint64(capacity),
+				})
+				return b
+			}
+			without, with := device(500_000), device(with)
+			var records []measure.Record
+			step, err := Next(instr, records)
+			for ; err == nil && !step.Done; step, err = Next(instr, records) {
+				b := without
+				if step.Neighbors {
+					b = with
+				}
+				records = append(records, b.trial(t, step, len(records)))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			row := rowOf(t, Results(instr, records), v1alpha1.MetricThroughputFramesPerSecond)
+			if row.DifferenceLowPartsPerMillion == nil {
+				continue
+			}
+			known++
+			if *row.DifferenceLowPartsPerMillion <= 0 && *row.DifferenceHighPartsPerMillion >= 0 {
+				held++
+			}
+		}
+		if held < want.least || held > want.most || known != seeds {
+			t.Errorf("with %.0f frames/s, %d of %d intervals hold 0", with, held, known)
+		}
+	}
+}
