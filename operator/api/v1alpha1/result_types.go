@@ -312,8 +312,8 @@ type DirectionResult struct {
 	// +optional
 	PacketDelayVariationP999Nanoseconds *int64 `json:"packetDelayVariationP999Nanoseconds,omitempty"`
 
-	// jitter is RFC 3550's interarrival jitter over the trial. Absent when fewer than two frames
-	// arrived, and with driver TRex, which keeps its last value alone.
+	// jitter is RFC 3550's interarrival jitter over the trial. Absent without two frames, and with
+	// driver TRex.
 	// +optional
 	Jitter *Jitter `json:"jitter,omitempty"`
 }

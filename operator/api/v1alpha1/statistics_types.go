@@ -23,7 +23,7 @@ type Statistics struct {
 	// +required
 	CoefficientOfVariationPartsPerMillion int64 `json:"coefficientOfVariationPartsPerMillion"`
 
-	// confidenceLow is the lower end of the 95 % interval of the mean, or of a throughput's limit.
+	// confidenceLow is the lower end of the 95 % confidence interval.
 	// +required
 	ConfidenceLow int64 `json:"confidenceLow"`
 
