@@ -180,7 +180,7 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Chain []FunctionReport `json:"chain,omitempty"`
 
-	// deployments are the latest 32 launches of the chain; the last is that of now.
+	// deployments are the latest 32 launches of the chain.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

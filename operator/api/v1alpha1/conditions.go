@@ -262,7 +262,7 @@ const (
 	WarningFramesUnaccounted = "FramesUnaccounted"
 	// WarningDelayBelowBias: a delay with the device is below that without it.
 	WarningDelayBelowBias = "DelayBelowBias"
-	// WarningTransmitFallback: a port does not support the better way of transmitting.
+	// WarningTransmitFallback: a port does not support the better way of transmitting, or the generator was calibrated in another way.
 	WarningTransmitFallback = "TransmitFallback"
 	// WarningNotCalibrated: the testbed's ports do not allow a calibration, so the generator's bias is unknown.
 	WarningNotCalibrated = "NotCalibrated"
@@ -294,7 +294,7 @@ const (
 	WarningDeviceSteal = "DeviceSteal"
 	// WarningEvidenceMissing: what the chain used in trials that count is not known in full.
 	WarningEvidenceMissing = "EvidenceMissing"
-	// WarningSharedCores: the chain may use every CPU that the generator may use.
+	// WarningSharedCores: the chain may use every CPU that the generator may use, or the generator takes most of a core that both use.
 	WarningSharedCores = "SharedCores"
 	// WarningLoadNotReached: the generator did not reach an intended load.
 	WarningLoadNotReached = "LoadNotReached"

@@ -13,12 +13,12 @@ type Deployment struct {
 	// +required
 	ReadyTime metav1.Time `json:"readyTime,omitzero"`
 
-	// trials made with it so far.
+	// trials made with it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Trials int32 `json:"trials,omitempty"`
 
-	// functions of the chain, in its order.
+	// functions of the chain.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -42,7 +42,7 @@ type DeployedFunction struct {
 	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid,omitempty"`
 
-	// node is where it ran.
+	// node it ran on.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Node string `json:"node,omitempty"`

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// DoubtCode is why a figure may not be the device's. More may be added.
+// DoubtCode is why a figure may not be the device's.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=40
 type DoubtCode string
@@ -73,4 +73,16 @@ type LoadShare struct {
 	// regularity of the search for the throughput. Absent: unknown.
 	// +optional
 	Regularity Regularity `json:"regularity,omitempty"`
+}
+
+// LatencyBias is the generator's own part of a one-way delay, of the worse direction.
+type LatencyBias struct {
+	// p50Nanoseconds is the median. It is not subtracted from any figure.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	P50Nanoseconds int64 `json:"p50Nanoseconds"`
+	// p99Nanoseconds is the 99th percentile.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	P99Nanoseconds int64 `json:"p99Nanoseconds"`
 }

@@ -20,7 +20,7 @@ type FigureKey struct {
 	// +kubebuilder:validation:MaxLength=20
 	Goal string `json:"goal,omitempty"`
 
-	// load of latency or connections, of fixedLoad (worst repeat) or soak (worst interval).
+	// load of latency, connections, fixedLoad (worst repeat) or soak (worst interval).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20

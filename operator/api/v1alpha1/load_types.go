@@ -4,7 +4,7 @@ package v1alpha1
 // exact mean size.
 // +kubebuilder:validation:XValidation:rule="[has(self.framesPerSecond), has(self.layer1BitsPerSecond), has(self.layer2BitsPerSecond), has(self.lineRatePercent)].filter(g, g).size() == 1",message="give exactly one of framesPerSecond, layer1BitsPerSecond, layer2BitsPerSecond and lineRatePercent"
 type Load struct {
-	// framesPerSecond is the same for every size, at most line rate. Packets count as a whole.
+	// framesPerSecond is the same for every size, at most line rate.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000

@@ -202,6 +202,10 @@ type LatencyResult struct {
 	// +optional
 	Share *LoadShare `json:"share,omitempty"`
 
+	// bias is the delay without a device at the same load. Absent: it was not measured.
+	// +optional
+	Bias *LatencyBias `json:"bias,omitempty"`
+
 	// directions holds Forward, Reverse or both.
 	// +required
 	// +listType=atomic
@@ -279,12 +283,12 @@ type DirectionResult struct {
 	DuplicateFrames int64 `json:"duplicateFrames"`
 
 	// firstFrameNanoseconds is the delay of the trial's first frame, which latency includes.
-	// Absent when that frame was lost.
+	// Absent: it was lost.
 	// +optional
 	FirstFrameNanoseconds *int64 `json:"firstFrameNanoseconds,omitempty"`
 
-	// latency is the one-way delay (RFC 7679): with driver XDP from the time when a
-	// frame was due, so it includes the wait for the device. Absent when no frame arrived.
+	// latency is the one-way delay (RFC 7679), with driver XDP from when a frame was due. Absent: no
+	// frame arrived.
 	// +optional
 	Latency Delays `json:"latency,omitzero"`
 

@@ -6,7 +6,7 @@ type Statistics struct {
 	// +required
 	Metric Metric `json:"metric,omitempty"`
 
-	// n is the number of repeats in which the figure was measured.
+	// n is in how many repeats the figure was measured.
 	// +required
 	// +kubebuilder:validation:Minimum=2
 	N int32 `json:"n,omitempty"`

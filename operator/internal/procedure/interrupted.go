@@ -123,13 +123,6 @@ func (s *sorter) maxInterrupted() int {
 	return maxInterrupted
 }
 
-// unproven reports whether the loss of a record may not be the device's. The generator's own work
-// matters only on the core that the device works on.
-func (w *replay) unproven(r measure.Record) bool {
-	limited := func(d measure.Doubt) bool { return d.Code == measure.DoubtLimited }
-	return w.undecided(r) || w.instr.Chain.Hop == measure.HopInline && slices.ContainsFunc(r.Outcome.Doubts, limited)
-}
-
 // undecided reports whether an interruption may have changed what a record shows.
 func (w *replay) undecided(r measure.Record) bool {
 	return interrupted(r) && !decided(r, w.goals())
@@ -149,7 +142,7 @@ func (w *replay) searchTrial(r measure.Record) (search.Trial, error) {
 	outcome := r.Outcome
 	outcome.Doubts = slices.DeleteFunc(slices.Clone(outcome.Doubts), func(d measure.Doubt) bool { return isInterruption(d.Code) })
 	trial, err := search.FromOutcome(r.Trial, outcome)
-	trial.LossUnproven = w.unproven(r)
+	trial.LossUnproven = w.undecided(r)
 	if loss := outcome.LossOverTime(); loss > trial.LossRatio {
 		trial.LostFrames += uint64((loss - trial.LossRatio) * float64(trial.LoadFramesPerSecond) * trial.Duration.Seconds())
 		trial.LossRatio = loss

@@ -70,6 +70,8 @@ const (
 	beforeChain
 	// afterSizes is after everything that is measured for the sizes.
 	afterSizes
+	// atTheEnd is after everything else, of each size.
+	atTheEnd
 )
 
 // repetition is what measurements.repeats does with a measurement's phases.
@@ -88,7 +90,7 @@ const (
 var registry = []measurement{
 	rateCalibration, latencyCalibration, warmUpMeasurement, throughputMeasurement, latencyMeasurement,
 	fixedLoadMeasurement, frameLossRateMeasurement, backToBackMeasurement, receiveRateMeasurement, recoveryMeasurement, soakMeasurement,
-	tcpMeasurement, connectionsMeasurement,
+	tcpMeasurement, connectionsMeasurement, loadCalibration,
 }
 
 // measurementOf returns the measurement that owns records of a stage, nil for none.

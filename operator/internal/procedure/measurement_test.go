@@ -21,6 +21,7 @@ func everything() measure.Instructions {
 	instr.ReceiveRate = receiveRate().ReceiveRate
 	instr.Recovery = recovery().Recovery
 	instr.Soak = soakOf(time.Minute, 10*time.Second).Soak
+	instr.CalibrateLoads = true
 	return instr
 }
 

@@ -7,7 +7,6 @@ package procedure
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"vnfbench.io/operator/internal/measure"
 )
@@ -16,8 +15,8 @@ const (
 	// MaximumInvalidTrials is how many invalid trials in a row end the measurement: a generator
 	// that doubts its trials so often measures only itself.
 	MaximumInvalidTrials = 3
-	// calibrationDuration is the duration of both calibration trials.
-	calibrationDuration = time.Second
+	// calibrationMilliseconds is the default duration of each trial without a device.
+	calibrationMilliseconds = 1000
 	// calibrationLowFramesPerSecond is far below any load that causes queues.
 	calibrationLowFramesPerSecond = 1000
 )

@@ -28,7 +28,7 @@ func (w *replay) progress() measure.Progress {
 			passed += expected.Seconds()
 			continue
 		}
-		out.Calibrated = out.Calibrated && ph.path() != PathCalibration
+		out.Calibrated = out.Calibrated && ph.measurement.place() != beforeChain
 		share, remaining := 0.0, expected
 		if i < len(w.parts) {
 			share, remaining = ph.measurement.within(w, w.parts[i], expected)

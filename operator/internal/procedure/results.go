@@ -98,7 +98,7 @@ func (w *replay) calibration() []v1alpha1.CalibrationFrame {
 		frame := v1alpha1.CalibrationFrame{
 			Size:                   size.Name,
 			MaximumFramesPerSecond: signed(rate.highest),
-			LatencyBiasNanoseconds: signed(bias),
+			LatencyBiasNanoseconds: bias.P50Nanoseconds,
 		}
 		if w.instr.CalibrationTrials > 1 {
 			frame.LowestFramesPerSecond = new(signed(rate.lowest))

@@ -34,7 +34,7 @@ func holds(instr measure.Instructions, side bool, r measure.Record) bool {
 }
 
 func calibrates(stage measure.Stage) bool {
-	return stage == measure.StageCalibrateRate || stage == measure.StageCalibrateLatency
+	return stage == measure.StageCalibrateRate || stage == measure.StageCalibrateLatency || stage == measure.StageCalibrateLoad
 }
 
 // first returns the side that begins a phase's unit. Each repeat begins with the side that ended the

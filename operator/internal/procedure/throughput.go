@@ -125,7 +125,7 @@ func (w *replay) limit(size measure.Size) (limit, error) {
 			Remedy: "lower minimumFramesPerSecond or minimumLoad",
 		}
 	}
-	if reached, ok := w.reached(size); ok && reached.highest < out.framesPerSecond {
+	if reached, ok := w.reached(size); ok && !reached.whole && reached.highest < out.framesPerSecond {
 		out = limit{framesPerSecond: reached.highest, by: limitCalibration}
 	}
 	if out.framesPerSecond < least {
