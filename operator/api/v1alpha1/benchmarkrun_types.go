@@ -182,6 +182,12 @@ type BenchmarkRunStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Chain []FunctionReport `json:"chain,omitempty"`
 
+	// deployments are the latest 32 launches of the chain.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Deployments []Deployment `json:"deployments,omitempty"`
+
 	// device describes what the chain ran on, as its node reported it.
 	// +optional
 	Device *DeviceReport `json:"device,omitempty"`

@@ -145,11 +145,10 @@ func (s FunctionState) Summary() string {
 
 // FunctionPort is one port of a function.
 type FunctionPort struct {
-	// attachment of the port; the testbed must offer it. Both ends of a link are attached
-	// alike: SRIOV and HostDevice where the testbed's port is one of the two, the others on
-	// its bridges. Absent: that of the link's other end where that is a device; else the
-	// first that the testbed offers, of Veth, SRIOV and HostDevice for runtime Pod, and of
-	// Virtio, E1000e, E1000, RTL8139, SRIOV and HostDevice for runtime VirtualMachine.
+	// attachment of the port, which the testbed must offer. Both ends of a link are a device (SRIOV or
+	// HostDevice), or both are on a bridge. Absent: that of the other end where that is a device; else
+	// the first offered of Veth, SRIOV and HostDevice for runtime Pod, and of Virtio, E1000e, E1000,
+	// RTL8139, SRIOV and HostDevice for VirtualMachine.
 	// +optional
 	Attachment Attachment `json:"attachment,omitempty"`
 

@@ -52,6 +52,9 @@ const (
 	ReasonPlanned = "Planned"
 	// ReasonChainReady: every function reports that it forwards.
 	ReasonChainReady = "ChainReady"
+	// ReasonRedeploying: the chain is deleted and launched again, for the next repeat or after the
+	// run was suspended.
+	ReasonRedeploying = "Redeploying"
 	// ReasonMeasuring: the measurer runs trials.
 	ReasonMeasuring = "Measuring"
 	// ReasonMeasured: the figures are complete.
@@ -253,6 +256,8 @@ const (
 	WarningLossInversion = "LossInversion"
 	// WarningInvalidTrials: trials were repeated because the generator doubted them.
 	WarningInvalidTrials = "InvalidTrials"
+	// WarningDeploymentsDiffer: a function had another image in a later deployment.
+	WarningDeploymentsDiffer = "DeploymentsDiffer"
 	// WarningSeveralSessions: the measurement was suspended or restarted, and continued by another measurer.
 	WarningSeveralSessions = "SeveralSessions"
 	// WarningInterruptedTrials: in trials that count frames went missing while other work held the generator's core, so they may not be the device's.
@@ -349,6 +354,8 @@ const (
 	// LabelComponent holds the role of an object in its run: "measurer", "function",
 	// "endpoint", "neighbor", "observer", "cleanup".
 	LabelComponent = "vnfbench.io/component"
+	// LabelDeployment holds the number of the chain's deployment that an object belongs to.
+	LabelDeployment = "vnfbench.io/deployment"
 	// AnnotationDefaultTestbed marks the cluster's default Testbed, where it is "true". Of
 	// several, the one that was created last is the default.
 	AnnotationDefaultTestbed = "vnfbench.io/is-default-testbed"

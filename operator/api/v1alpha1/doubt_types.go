@@ -1,6 +1,6 @@
 package v1alpha1
 
-// DoubtCode is a reason why a figure may not be the device's. A later version may add values.
+// DoubtCode is why a figure may not be the device's.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=40
 type DoubtCode string
@@ -65,13 +65,12 @@ type LoadShare struct {
 	// +required
 	Percent int32 `json:"percent"`
 
-	// throughputFramesPerSecond is the throughput of each direction. Over repeats it is the mean
-	// of the throughputs that the loads were computed from.
+	// throughputFramesPerSecond of each direction, over repeats the mean of those that loads are of.
 	// +required
 	ThroughputFramesPerSecond int64 `json:"throughputFramesPerSecond"`
 
-	// upperBoundCause of the throughput. With GeneratorCeiling or MaximumLoad the throughput is
-	// a floor, and the load is a smaller share of what the device can do. Absent: unknown.
+	// upperBoundCause of the throughput. With GeneratorCeiling or MaximumLoad it is a floor, and the
+	// load a smaller share. Absent: unknown.
 	// +optional
 	UpperBoundCause UpperBoundCause `json:"upperBoundCause,omitempty"`
 

@@ -20,8 +20,7 @@ type FigureKey struct {
 	// +kubebuilder:validation:MaxLength=20
 	Goal string `json:"goal,omitempty"`
 
-	// load of latency or connections, a profile of fixedLoad (its worst repeat), or
-	// soak (its worst interval).
+	// load of latency, connections, fixedLoad (worst repeat) or soak (worst interval).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20

@@ -43,9 +43,8 @@ type LoadProfile struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 
-	// size names what is sent: a size of traffic.frameBytes or frameRanges in bytes such as
-	// "64", the name of a mix in traffic.imix, or "udp-" and the payloadBytes of one of
-	// traffic.packets, such as "udp-4096".
+	// size is a frame's in bytes such as "64", the name of a mix, or that of a packet such as "udp-4096",
+	// each of spec.experiment.traffic.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -92,8 +91,8 @@ type FixedLoadResult struct {
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// awayPartsPerMillion is the largest share of a trial for which other work held a core that
-	// sends. Absent: no time in one piece is above 1 ms.
+	// awayPartsPerMillion is the largest share of a trial in which other work held a core that sends.
+	// Absent: never for more than 1 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -136,8 +135,7 @@ type WorstCase struct {
 	// jitterP99Nanoseconds is the largest p99 of the jitter. Absent with driver TRex.
 	// +optional
 	JitterP99Nanoseconds *int64 `json:"jitterP99Nanoseconds,omitempty"`
-	// oneWayBudgetPartsPerMillion is latencyMaxNanoseconds as a share of the 150 ms one-way
-	// delay of ITU-T G.114. It is above 1000000 where the delay is longer.
+	// oneWayBudgetPartsPerMillion is latencyMaxNanoseconds as a share of the 150 ms of ITU-T G.114.
 	// +required
 	OneWayBudgetPartsPerMillion int64 `json:"oneWayBudgetPartsPerMillion"`
 }

@@ -4,29 +4,25 @@ package v1alpha1
 // exact mean size.
 // +kubebuilder:validation:XValidation:rule="[has(self.framesPerSecond), has(self.layer1BitsPerSecond), has(self.layer2BitsPerSecond), has(self.lineRatePercent)].filter(g, g).size() == 1",message="give exactly one of framesPerSecond, layer1BitsPerSecond, layer2BitsPerSecond and lineRatePercent"
 type Load struct {
-	// framesPerSecond is the same for every frame size, at most line rate. For
-	// traffic.packets it counts whole packets.
+	// framesPerSecond is the same for every size, at most line rate.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000000
 	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
 
-	// layer1BitsPerSecond counts each frame with its check sequence and the 20
-	// bytes of preamble and gap. Whole frames per second, rounded down.
+	// layer1BitsPerSecond counts frames with check sequence, preamble and gap.
 	// +optional
 	// +kubebuilder:validation:Minimum=1000
 	// +kubebuilder:validation:Maximum=1000000000000
 	Layer1BitsPerSecond *int64 `json:"layer1BitsPerSecond,omitempty"`
 
-	// layer2BitsPerSecond counts each frame with its check sequence. Whole frames
-	// per second, rounded down.
+	// layer2BitsPerSecond counts frames with check sequence.
 	// +optional
 	// +kubebuilder:validation:Minimum=1000
 	// +kubebuilder:validation:Maximum=1000000000000
 	Layer2BitsPerSecond *int64 `json:"layer2BitsPerSecond,omitempty"`
 
-	// lineRatePercent is a share of the most frames per second that the testbed's
-	// linkBitsPerSecond carries, rounded down.
+	// lineRatePercent is a share of what the testbed's linkBitsPerSecond carries.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100

@@ -89,6 +89,11 @@ type Measurements struct {
 	// +kubebuilder:validation:Maximum=20
 	Repeats int32 `json:"repeats,omitempty"`
 
+	// repeatScope is what a repeat makes again: Trials, on one deployment of the chain, or Chain,
+	// the chain itself, so that the statistics are over deployments. Default Trials.
+	// +optional
+	RepeatScope RepeatScope `json:"repeatScope,omitempty"`
+
 	// order is that of the sizes, and of the latency loads of each size and repeat: Declared, as
 	// the spec lists them, or Random, so that a drift of the testbed is not the effect of a size or
 	// a load. Default Declared: then two runs have the same order, and a drift has the same
@@ -103,6 +108,17 @@ type Measurements struct {
 	// +kubebuilder:validation:Maximum=9007199254740991
 	Seed *int64 `json:"seed,omitempty"`
 }
+
+// RepeatScope is what a repeat makes again.
+// +kubebuilder:validation:Enum=Trials;Chain
+type RepeatScope string
+
+const (
+	// RepeatTrials makes all repeats of a size after one another, on one deployment of the chain.
+	RepeatTrials RepeatScope = "Trials"
+	// RepeatChain deletes the chain before each repeat of all sizes, and launches it again.
+	RepeatChain RepeatScope = "Chain"
+)
 
 // MeasurementOrder is how sizes and latency loads follow each other.
 // +kubebuilder:validation:Enum=Declared;Random

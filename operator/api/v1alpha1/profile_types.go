@@ -86,6 +86,7 @@ func latencyOf(profile MeasurementProfile) Latency {
 func (m Measurements) SameAs(other Measurements) bool {
 	a, b := m.Filled(), other.Filled()
 	a.Profile, b.Profile = "", ""
+	a.RepeatScope, b.RepeatScope = cmp.Or(a.RepeatScope, RepeatTrials), cmp.Or(b.RepeatScope, RepeatTrials)
 	a.Order, b.Order = cmp.Or(a.Order, OrderDeclared), cmp.Or(b.Order, OrderDeclared)
 	return equality.Semantic.DeepEqual(a, b)
 }

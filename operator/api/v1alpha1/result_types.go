@@ -223,8 +223,8 @@ type LatencyResult struct {
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// awayPartsPerMillion is the largest share of a trial for which other work held a core that
-	// sends. Absent: no time in one piece is above 1 ms.
+	// awayPartsPerMillion is the largest share of a trial in which other work held a core that sends.
+	// Absent: never for more than 1 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -257,9 +257,8 @@ type DirectionResult struct {
 	// +optional
 	ReceivedFragments *int64 `json:"receivedFragments,omitempty"`
 
-	// overflowFrames were due and found the generator's receive ring full. Where
-	// generator.hop is Inline they are among the frames that were lost, elsewhere
-	// among those that were not sent. Absent: none.
+	// overflowFrames found the generator's receive ring full. Where generator.hop is Inline they
+	// are lost, elsewhere not sent. Absent: none.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	OverflowFrames int64 `json:"overflowFrames,omitempty"`
@@ -293,12 +292,12 @@ type DirectionResult struct {
 	SequencedFrames *int64 `json:"sequencedFrames,omitempty"`
 
 	// firstFrameNanoseconds is the delay of the trial's first frame, which latency includes.
-	// Absent when that frame was lost.
+	// Absent: it was lost.
 	// +optional
 	FirstFrameNanoseconds *int64 `json:"firstFrameNanoseconds,omitempty"`
 
-	// latency is the one-way delay (RFC 7679): with driver XDP from the time when a
-	// frame was due, so it includes the wait for the device. Absent when no frame arrived.
+	// latency is the one-way delay (RFC 7679), with driver XDP from when a frame was due. Absent: no
+	// frame arrived.
 	// +optional
 	Latency Delays `json:"latency,omitzero"`
 
@@ -316,8 +315,8 @@ type DirectionResult struct {
 	// +optional
 	DelaySinceDeparture *DelayQuantiles `json:"delaySinceDeparture,omitempty"`
 
-	// delayVariation is the absolute difference between consecutive frames' delays: |IPDV| (RFC 3393, RFC 5481 section 4.1).
-	// Absent when no two frames arrived one after the other, and with driver TRex, which does not count it.
+	// delayVariation is |IPDV|, the difference between consecutive frames' delays (RFC 3393, RFC 5481
+	// section 4.1). Absent without two such frames, and with driver TRex.
 	// +optional
 	DelayVariation Delays `json:"delayVariation,omitzero"`
 
@@ -330,8 +329,8 @@ type DirectionResult struct {
 	// +optional
 	PacketDelayVariationP999Nanoseconds *int64 `json:"packetDelayVariationP999Nanoseconds,omitempty"`
 
-	// jitter is RFC 3550's interarrival jitter. Absent when fewer than two frames arrived, and
-	// with driver TRex.
+	// jitter is RFC 3550's interarrival jitter over the trial. Absent without two frames, and with
+	// driver TRex.
 	// +optional
 	Jitter *Jitter `json:"jitter,omitempty"`
 }

@@ -6,9 +6,8 @@ package v1alpha1
 // +kubebuilder:validation:XValidation:rule="self.durationSeconds <= self.intervalSeconds * 288",message="more than 288 intervals: raise intervalSeconds to at least durationSeconds / 288",fieldPath=".intervalSeconds"
 // +kubebuilder:validation:XValidation:rule="self.intervalSeconds <= self.durationSeconds",message="intervalSeconds must be at most durationSeconds",fieldPath=".intervalSeconds"
 type Soak struct {
-	// size names what is sent: a size of traffic.frameBytes or frameRanges in bytes such as
-	// "64", the name of a mix in traffic.imix, or "udp-" and the payloadBytes of one of
-	// traffic.packets, such as "udp-4096".
+	// size is a frame's in bytes such as "64", the name of a mix, or that of a packet such as "udp-4096",
+	// each of spec.experiment.traffic.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -99,8 +98,8 @@ type SoakResult struct {
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// awayPartsPerMillion is the largest share of a trial for which other work held a core that
-	// sends. Absent: no time in one piece is above 1 ms.
+	// awayPartsPerMillion is the largest share of a trial in which other work held a core that sends.
+	// Absent: never for more than 1 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000

@@ -6,7 +6,7 @@ type Statistics struct {
 	// +required
 	Metric Metric `json:"metric,omitempty"`
 
-	// n is the number of repeats in which the figure was measured.
+	// n is in how many repeats the figure was measured.
 	// +required
 	// +kubebuilder:validation:Minimum=2
 	N int32 `json:"n,omitempty"`
@@ -23,8 +23,7 @@ type Statistics struct {
 	// +required
 	CoefficientOfVariationPartsPerMillion int64 `json:"coefficientOfVariationPartsPerMillion"`
 
-	// confidenceLow is the lower end of the 95 % confidence interval: of the mean
-	// (Student's), or of the device's limit for a throughput.
+	// confidenceLow is the lower end of the 95 % confidence interval.
 	// +required
 	ConfidenceLow int64 `json:"confidenceLow"`
 
@@ -36,8 +35,7 @@ type Statistics struct {
 	// +optional
 	Resolution *int64 `json:"resolution,omitempty"`
 
-	// limitedBy is Resolution where one limit explains the bounds of every repeat: then a
-	// smaller widthPartsPerMillion shows more.
+	// limitedBy is Resolution where a smaller widthPartsPerMillion shows more.
 	// +optional
 	LimitedBy StatisticsLimit `json:"limitedBy,omitempty"`
 

@@ -1,6 +1,10 @@
 package measure
 
-import "vnfbench.io/operator/api/v1alpha1"
+import (
+	"time"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
 
 // Instructions are everything that the measurer needs to know about a run. The plan renders
 // them as JSON into the traffic pod. Equal instructions mean equal measurements.
@@ -85,6 +89,9 @@ type Record struct {
 	Neighbors bool `json:"neighbors,omitempty"`
 	// Evidence is nil if none was requested or there was no room for it.
 	Evidence *Evidence `json:"evidence,omitempty"`
+	// Deployment is the number of the chain's launch that the trial was made with; 0 without a
+	// chain.
+	Deployment int `json:"deployment,omitempty"`
 	// Measurer is the pod that made the trial.
 	Measurer string `json:"measurer,omitempty"`
 }
@@ -110,6 +117,9 @@ const (
 	// KeyChain is written by the controller: "Ready" lets the measurer continue from
 	// calibration to the chain.
 	KeyChain = "chain"
+	// KeyDeployments holds the latest Deployments of the chain, oldest first. The controller
+	// writes it together with KeyChain; where that is "Ready", the last one is the chain's.
+	KeyDeployments = "deployments.json"
 	// ChainReady is the value of KeyChain that lets the measurer continue.
 	ChainReady = "Ready"
 )
@@ -137,6 +147,27 @@ type Progress struct {
 	// Percent of the expected time, 0 to 100.
 	Percent          int   `json:"percent"`
 	RemainingSeconds int64 `json:"remainingSeconds"`
+	// Deployment is the least number of a deployment that the next trial of the chain can be made
+	// with; it does not fall. The controller replaces a deployment with a lower number.
+	Deployment int `json:"deployment,omitempty"`
+}
+
+// Deployment is one launch of the chain that was ready.
+type Deployment struct {
+	// Number counts the launches of a run from 1.
+	Number  int       `json:"number"`
+	ReadyAt time.Time `json:"readyAt"`
+	// Functions are in the chain's order.
+	Functions []DeployedFunction `json:"functions"`
+}
+
+// DeployedFunction is the pod or the virtual machine that a function ran in.
+type DeployedFunction struct {
+	Name           string `json:"name"`
+	VirtualMachine bool   `json:"virtualMachine,omitempty"`
+	UID            string `json:"uid"`
+	Node           string `json:"node"`
+	ImageID        string `json:"imageID"`
 }
 
 // GeneratorState is what the driver found.

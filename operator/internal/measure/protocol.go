@@ -21,7 +21,7 @@ const protocolMeaning = 4
 var Protocol = sync.OnceValue(func() string {
 	return protocolOf(
 		Instructions{}, Record{}, Holder{}, Progress{}, GeneratorState{}, DeviceState{},
-		[]NeighborState{}, FailureState{}, Sources{}, Endpoints{},
+		[]NeighborState{}, FailureState{}, Sources{}, Endpoints{}, []Deployment{},
 	)
 })
 

@@ -11,12 +11,9 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// useEndpoints waits for the chain, whose readiness includes that of the two ends, and
-// opens the driver of TCP connections at the addresses from the controller.
+// useEndpoints opens the driver of TCP connections at the addresses from the controller. The
+// chain's readiness includes that of the two ends.
 func (m *Measurer) useEndpoints(ctx context.Context) error {
-	if err := m.waitForChain(ctx); err != nil {
-		return err
-	}
 	at := m.store.Endpoints()
 	if at == nil || !at.West.IsValid() || !at.East.IsValid() {
 		return &measure.Failure{

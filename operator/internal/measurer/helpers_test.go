@@ -50,6 +50,7 @@ type lab struct {
 	trials int
 	// repeats of each frame size; 0 is 1.
 	repeats int32
+	scope   v1alpha1.RepeatScope
 	// calibrateLoads asks for the delay without a device at the latency loads.
 	calibrateLoads bool
 	// log is what the generator's own program writes; nil if it has none.
@@ -65,7 +66,7 @@ func newLab() *lab {
 
 func (l *lab) instructions() measure.Instructions {
 	instr := instructions()
-	instr.Repeats, instr.CalibrateLoads = l.repeats, l.calibrateLoads
+	instr.Repeats, instr.RepeatScope, instr.CalibrateLoads = l.repeats, l.scope, l.calibrateLoads
 	return instr
 }
 

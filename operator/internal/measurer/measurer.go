@@ -38,6 +38,9 @@ type Measurer struct {
 	// driver is open on path; nil before the first trial.
 	driver measure.Driver
 	path   procedure.Path
+	// deployment is the number of the deployment of the chain that the path leads through; 0 on
+	// the calibration's path.
+	deployment int
 	// evidence asks the chain's node and functions; nil if there are none to ask.
 	evidence *evidence.Collector
 	// neighbors talks to the neighbors' agents; nil before they are needed.
@@ -49,7 +52,7 @@ type Measurer struct {
 }
 
 const (
-	// chainTimeout is what the chain's pods may take in addition to startupSeconds: nodes are
+	// chainTimeout is what the chain's pods may take in addition to twice startupSeconds: nodes are
 	// chosen and images pulled in it. The controller, which sees the pods, gives up earlier and
 	// with a better reason.
 	chainTimeout = 15 * time.Minute
@@ -97,7 +100,7 @@ func (m *Measurer) measure(ctx context.Context) error {
 		if err != nil || step.Done {
 			return err
 		}
-		if err := m.ensurePath(ctx, step.Path); err != nil {
+		if err := m.ensurePath(ctx, step); err != nil {
 			return err
 		}
 		if err := m.syncNeighbors(ctx, step); err != nil {
@@ -115,6 +118,7 @@ func (m *Measurer) measure(ctx context.Context) error {
 		record := measure.Record{
 			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
 			Trial: step.Trial, Outcome: outcome, Neighbors: step.Neighbors, Evidence: finish(outcome),
+			Deployment: m.deployment,
 		}
 		record.Outcome = procedure.Compact(record)
 		logTrial(m.Log, record, step.Why)
@@ -133,14 +137,15 @@ func (m *Measurer) keep(ctx context.Context, record measure.Record) error {
 	return m.store.Append(ctx, record)
 }
 
-// report sets the progress for the next write. Percent never falls.
+// report sets the progress for the next write. Neither percent nor the deployment falls.
 func (m *Measurer) report(records []measure.Record) error {
 	return m.store.SetProgress(m.progress(records))
 }
 
 func (m *Measurer) progress(records []measure.Record) measure.Progress {
 	progress := procedure.Progress(m.Instructions, records)
-	progress.Percent = max(progress.Percent, m.store.Progress().Percent)
+	before := m.store.Progress()
+	progress.Percent, progress.Deployment = max(progress.Percent, before.Percent), before.Deployment
 	return progress
 }
 
@@ -180,7 +185,7 @@ func (m *Measurer) close() {
 	if err := m.driver.Close(); err != nil {
 		m.Log.Warn("the driver could not be closed", "path", m.path, "error", err.Error())
 	}
-	m.driver, m.path = nil, ""
+	m.driver, m.path, m.deployment = nil, "", 0
 	m.stopEvidence()
 }
 

@@ -190,7 +190,7 @@ func TestFailures(t *testing.T) {
 		"link comes up late":      {open: refuse("cal0", v1alpha1.ReasonPortDown, 5), atMost: 6 * time.Second},
 		"no path":                 {open: refuse("west", v1alpha1.ReasonNoPathThroughChain, -1), reason: v1alpha1.ReasonNoPathThroughChain, atMost: 30 * time.Second},
 		"no path without a chain": {open: refuse("cal0", v1alpha1.ReasonNoPathThroughChain, -1), reason: v1alpha1.ReasonGeneratorUnreliable, atMost: 30 * time.Second},
-		"chain never ready":       {notReady: true, reason: v1alpha1.ReasonChainNotReady, atMost: 15*time.Minute + 31*time.Second},
+		"chain never ready":       {notReady: true, reason: v1alpha1.ReasonChainNotReady, atMost: 16*time.Minute + time.Second},
 		"invalid trials":          {before: invalid, reason: v1alpha1.ReasonGeneratorUnreliable},
 		"device stops": {before: func(trial int, o *measure.Outcome) error {
 			for i := range o.Directions {

@@ -194,6 +194,12 @@ func notStarted(load measure.NeighborLoad, err error) error {
 	}
 }
 
+// leaveNeighbors ends the talk with the neighbors of a deployment that is replaced.
+func (m *Measurer) leaveNeighbors(ctx context.Context) {
+	m.stopNeighbors(ctx)
+	m.neighbors, m.loading = nil, nil
+}
+
 // stopNeighbors stops neighbors that load, and keeps their last report. A measurer that is itself
 // stopped leaves them to the next one, which continues with the trials.
 func (m *Measurer) stopNeighbors(ctx context.Context) {

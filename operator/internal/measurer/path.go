@@ -12,21 +12,35 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// ensurePath makes sure that a driver is open on a path. Opening the calibration path is the
-// preflight: the programs can be loaded and the ports exist.
-func (m *Measurer) ensurePath(ctx context.Context, path procedure.Path) error {
-	if m.path == path {
+// ensurePath makes sure that a driver is open on a step's path, through a deployment of the chain
+// that the step can be made with.
+func (m *Measurer) ensurePath(ctx context.Context, step procedure.Step) error {
+	if m.path == step.Path && m.deployment >= step.Deployment {
 		return nil
 	}
+	if m.deployment < step.Deployment {
+		m.leaveNeighbors(ctx)
+	}
 	m.close()
-	switch path {
-	case procedure.PathChain:
-		return m.useChain(ctx)
+	if step.Path == procedure.PathCalibration {
+		return m.useCalibration(ctx)
+	}
+	if err := m.waitForChain(ctx, step.Deployment); err != nil {
+		return err
+	}
+	m.deployment = m.store.Deployment()
+	switch step.Path {
 	case procedure.PathEndpoints:
 		return m.useEndpoints(ctx)
 	case procedure.PathStateful:
 		return m.useStateful(ctx)
 	}
+	return m.useChain(ctx)
+}
+
+// useCalibration opens the path without a device. This is the preflight: the programs can be loaded
+// and the ports exist.
+func (m *Measurer) useCalibration(ctx context.Context) error {
 	driver, err := m.openPath(ctx, *m.Instructions.Calibration)
 	var failure *measure.Failure
 	if errors.As(err, &failure) && failure.Reason == v1alpha1.ReasonNoPathThroughChain {
@@ -40,24 +54,22 @@ func (m *Measurer) ensurePath(ctx context.Context, path procedure.Path) error {
 	if err != nil {
 		return fmt.Errorf("opening the calibration path: %w", err)
 	}
-	return m.opened(path, driver)
+	return m.opened(procedure.PathCalibration, driver)
 }
 
-// waitForChain reports that it waits, and waits for the controller's permission.
-func (m *Measurer) waitForChain(ctx context.Context) error {
+// waitForChain reports that it waits, and waits for the controller's permission. The controller
+// replaces a deployment with a lower number.
+func (m *Measurer) waitForChain(ctx context.Context, deployment int) error {
 	progress := m.progress(m.store.Records())
-	progress.Stage = "waiting for the chain"
+	progress.Stage, progress.Deployment = "waiting for the chain", max(progress.Deployment, deployment)
 	if err := m.store.SetProgress(progress); err != nil {
 		return err
 	}
-	return m.awaitChain(ctx)
+	return m.awaitChain(ctx, deployment)
 }
 
-// useChain waits for the controller's permission before it opens the chain's path.
+// useChain opens the chain's path.
 func (m *Measurer) useChain(ctx context.Context) error {
-	if err := m.waitForChain(ctx); err != nil {
-		return err
-	}
 	driver, err := m.openPath(ctx, m.Instructions.Chain)
 	if err != nil {
 		return fmt.Errorf("opening the chain's path: %w", err)
@@ -68,12 +80,13 @@ func (m *Measurer) useChain(ctx context.Context) error {
 	return m.opened(procedure.PathChain, driver)
 }
 
-func (m *Measurer) awaitChain(ctx context.Context) error {
-	timeout := m.startup() + chainTimeout
+func (m *Measurer) awaitChain(ctx context.Context, deployment int) error {
+	// An earlier deployment may take as long to go as the next one to start.
+	timeout := 2*m.startup() + chainTimeout
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	m.Log.Info("waiting for the chain", "atMost", timeout.String())
-	err := m.store.AwaitChain(waiting)
+	m.Log.Info("waiting for the chain", "deployment", deployment, "atMost", timeout.String())
+	err := m.store.AwaitChain(waiting, deployment)
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && measure.ReasonOf(err) == "" {
 		return &measure.Failure{
 			Reason: v1alpha1.ReasonChainNotReady,

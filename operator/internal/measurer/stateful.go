@@ -9,11 +9,8 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 )
 
-// useStateful waits for the chain and opens the driver of a generator with its own TCP.
+// useStateful opens the driver of a generator with its own TCP.
 func (m *Measurer) useStateful(ctx context.Context) error {
-	if err := m.waitForChain(ctx); err != nil {
-		return err
-	}
 	driver, err := m.openWhenReady(ctx, func() (measure.Driver, error) {
 		return m.Drivers.Open(ctx, measure.Opening{Driver: m.Instructions.Driver, Stateful: m.Instructions.Stateful})
 	})

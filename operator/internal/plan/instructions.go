@@ -51,13 +51,16 @@ func instruct(in Input, p *Plan) measure.Instructions {
 }
 
 // measurementsOf returns the run's measurements, which Make has filled, without what would make
-// two digests of equal measurements differ: the profile's name, and the defaults of noisyNeighbors
-// and order.
+// two digests of equal measurements differ: the profile's name, and the defaults of noisyNeighbors,
+// repeatScope and order.
 func measurementsOf(in Input) v1alpha1.Measurements {
 	out := in.Run.Spec.Experiment.Measurements
 	out.Profile = ""
 	if out.NoisyNeighbors == v1alpha1.NeighborsWith {
 		out.NoisyNeighbors = ""
+	}
+	if out.RepeatScope == v1alpha1.RepeatTrials {
+		out.RepeatScope = ""
 	}
 	if out.Order == v1alpha1.OrderDeclared {
 		out.Order = ""

@@ -55,6 +55,9 @@ type Step struct {
 	Load  string
 	// Repeat belongs there too.
 	Repeat int
+	// Deployment is the least number of a deployment of the chain that the trial can be made with:
+	// with repeatScope Chain, one that no other repeat has used. 0: any.
+	Deployment int
 	// Neighbors says that the trial is made with the neighbors; it belongs there too.
 	Neighbors bool
 	Trial     measure.Trial

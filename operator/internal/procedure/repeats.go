@@ -11,36 +11,70 @@ import (
 	"vnfbench.io/operator/internal/statistics"
 )
 
-// inRepeatsOf repeats the measurement of each size, one repeat after the other. The parts of a
-// repeat, warm-up, searches and latency loads, are in the list as one piece for each frame size;
-// everything else keeps its place.
-func inRepeatsOf(list []phase, repeats int) []phase {
+// inRepeatsOf repeats the measurement of each size. With scope Trials, the repeats of a size follow
+// one another; with scope Chain, all sizes are measured before the next repeat, which has the next
+// deployment.
+func inRepeatsOf(list []phase, repeats int, scope v1alpha1.RepeatScope) []phase {
 	if repeats < 2 {
 		return list
 	}
 	var out []phase
+	if scope == v1alpha1.RepeatChain {
+		for repeat := range repeats {
+			for _, piece := range piecesOf(list) {
+				out = appendRepeat(out, piece, repeat)
+			}
+		}
+		return out
+	}
+	for _, piece := range piecesOf(list) {
+		for repeat := range repeats {
+			out = appendRepeat(out, piece, repeat)
+		}
+	}
+	return out
+}
+
+// piecesOf cuts a list of phases into pieces. The parts of a repeat, warm-up, searches and latency
+// loads, are one piece for each frame size; everything else is a separate piece.
+func piecesOf(list []phase) [][]phase {
+	var out [][]phase
 	for start := 0; start < len(list); {
 		end := start
 		for end < len(list) && list[end].repeats() && list[end].size.Name == list[start].size.Name {
 			end++
 		}
-		if end == start {
-			out, start = append(out, list[start]), start+1
-			continue
-		}
-		times := repeats
-		if !slices.ContainsFunc(list[start:end], phase.figures) {
-			times = 1
-		}
-		for repeat := range times {
-			for _, ph := range list[start:end] {
-				ph.repeat = repeat
-				out = append(out, ph)
-			}
-		}
-		start = end
+		end = max(end, start+1)
+		out, start = append(out, list[start:end]), end
 	}
 	return out
+}
+
+// appendRepeat adds a repeat of a piece. One without figures that are repeated has only the first.
+func appendRepeat(out, piece []phase, repeat int) []phase {
+	if repeat > 0 && !slices.ContainsFunc(piece, phase.figures) {
+		return out
+	}
+	for _, ph := range piece {
+		ph.repeat = repeat
+		out = append(out, ph)
+	}
+	return out
+}
+
+// deploymentOf returns the least number of a deployment that a repeat can be measured with: after
+// each one that another repeat has used. A repeat that was cut off may continue on its own.
+func deploymentOf(instr measure.Instructions, records []measure.Record, repeat int) int {
+	if instr.RepeatScope != v1alpha1.RepeatChain {
+		return 0
+	}
+	used := 0
+	for _, r := range records {
+		if r.Repeat != repeat {
+			used = max(used, r.Deployment)
+		}
+	}
+	return used + 1
 }
 
 // repeats reports whether the phase is made again in each repeat.

@@ -274,25 +274,37 @@ func TestCombineDelaysOfSent(t *testing.T) {
 	}
 }
 
-// Only what has figures is repeated; every other phase keeps its place.
+// TestRepeatedPhases checks that only what has figures is repeated, at its place or, with scope Chain, after all sizes.
 func TestRepeatedPhases(t *testing.T) {
 	ph := func(stage measure.Stage, frameBytes, repeat int) phase {
 		return phase{measurement: measurementOf(stage), size: measure.FrameSize(frameBytes), repeat: repeat}
 	}
 	const other = stageSoak
-	got := inRepeatsOf([]phase{
+	list := []phase{
 		ph(measure.StageCalibrateRate, 64, 0), ph(measure.StageWarmUp, 64, 0), ph(measure.StageThroughput, 64, 0), ph(other, 64, 0),
 		ph(measure.StageWarmUp, 512, 0), ph(other, 512, 0), ph(measure.StageWarmUp, 1518, 0), ph(measure.StageLatency, 1518, 0),
-	}, 2)
-	want := []phase{
-		ph(measure.StageCalibrateRate, 64, 0),
-		ph(measure.StageWarmUp, 64, 0), ph(measure.StageThroughput, 64, 0),
-		ph(measure.StageWarmUp, 64, 1), ph(measure.StageThroughput, 64, 1), ph(other, 64, 0),
-		ph(measure.StageWarmUp, 512, 0), ph(other, 512, 0),
-		ph(measure.StageWarmUp, 1518, 0), ph(measure.StageLatency, 1518, 0),
-		ph(measure.StageWarmUp, 1518, 1), ph(measure.StageLatency, 1518, 1),
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(phase{}), cmp.Comparer(func(a, b measurement) bool { return a == b })); diff != "" {
-		t.Error(diff)
+	for scope, want := range map[v1alpha1.RepeatScope][]phase{
+		v1alpha1.RepeatTrials: {
+			ph(measure.StageCalibrateRate, 64, 0),
+			ph(measure.StageWarmUp, 64, 0), ph(measure.StageThroughput, 64, 0),
+			ph(measure.StageWarmUp, 64, 1), ph(measure.StageThroughput, 64, 1), ph(other, 64, 0),
+			ph(measure.StageWarmUp, 512, 0), ph(other, 512, 0),
+			ph(measure.StageWarmUp, 1518, 0), ph(measure.StageLatency, 1518, 0),
+			ph(measure.StageWarmUp, 1518, 1), ph(measure.StageLatency, 1518, 1),
+		},
+		v1alpha1.RepeatChain: {
+			ph(measure.StageCalibrateRate, 64, 0),
+			ph(measure.StageWarmUp, 64, 0), ph(measure.StageThroughput, 64, 0), ph(other, 64, 0),
+			ph(measure.StageWarmUp, 512, 0), ph(other, 512, 0),
+			ph(measure.StageWarmUp, 1518, 0), ph(measure.StageLatency, 1518, 0),
+			ph(measure.StageWarmUp, 64, 1), ph(measure.StageThroughput, 64, 1),
+			ph(measure.StageWarmUp, 1518, 1), ph(measure.StageLatency, 1518, 1),
+		},
+	} {
+		got := inRepeatsOf(list, 2, scope)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(phase{}), cmp.Comparer(func(a, b measurement) bool { return a == b })); diff != "" {
+			t.Errorf("%s: %s", scope, diff)
+		}
 	}
 }

@@ -38,10 +38,10 @@ func phases(instr measure.Instructions) []phase {
 		out = append(out, phasesAt(perSize, instr, size)...)
 	}
 	out = append(out, phasesAt(afterSizes, instr, wholeRun)...)
+	out = loadsInOrder(instr, inRepeatsOf(out, int(instr.Repeats), instr.RepeatScope))
 	for _, size := range instr.Sizes {
 		out = append(out, phasesAt(atTheEnd, instr, size)...)
 	}
-	out = loadsInOrder(instr, inRepeatsOf(out, int(instr.Repeats)))
 	for i := 1; i < len(out); i++ {
 		out[i].unit = out[i-1].unit
 		if !out[i].inUnitOf(out[i-1]) {

@@ -94,6 +94,9 @@ func NextIn(instr measure.Instructions, records []measure.Record, session string
 		step = w.step()
 	}
 	step.Neighbors = w.side && step.Path != PathCalibration
+	if step.Path != PathCalibration {
+		step.Deployment = deploymentOf(instr, records, step.Repeat)
+	}
 	return step, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
 )
@@ -29,6 +30,24 @@ func chainSection(doc Document) section {
 			row = slices.Insert(row, 3, f.Summary())
 		}
 		s.rows = append(s.rows, row)
+	}
+	return s
+}
+
+// deploymentSection lists the launches of the chain, if there was more than one.
+func deploymentSection(doc Document) section {
+	s := section{title: "Deployments of the chain", columns: []column{
+		number("Deployment"), left("Ready"), number("Trials"), left("Function"), left("Runtime"), left("Node"), left("UID"),
+	}}
+	if len(doc.Deployments) < 2 {
+		return s
+	}
+	for _, d := range doc.Deployments {
+		for _, f := range d.Functions {
+			s.rows = append(s.rows, []string{
+				count(d.Number), d.ReadyTime.UTC().Format(time.RFC3339), count(d.Trials), f.Name, string(f.Runtime), f.Node, f.UID,
+			})
+		}
 	}
 	return s
 }

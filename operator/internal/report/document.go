@@ -70,6 +70,8 @@ type Document struct {
 	Sessions []v1alpha1.Session `json:"sessions,omitempty"`
 	// Chain is the state of each function in the run.
 	Chain []v1alpha1.FunctionReport `json:"chain,omitempty"`
+	// Deployments are the launches of the chain.
+	Deployments []v1alpha1.Deployment `json:"deployments,omitempty"`
 	// Generator describes how the traffic was made, with the generator's own bias.
 	Generator *v1alpha1.GeneratorReport `json:"generator,omitempty"`
 	// Device is what the chain ran on.
@@ -161,6 +163,7 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		Plan:           status.Plan,
 		Sessions:       status.Sessions,
 		Chain:          status.Chain,
+		Deployments:    status.Deployments,
 		Generator:      status.Generator,
 		Device:         status.Device,
 		NoisyNeighbors: status.NoisyNeighbors,

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,8 +14,8 @@ import (
 )
 
 // repeated returns the fixture's first frame size, measured three times: the same
-// trials again, with slightly different rates and delays. Its figures are the
-// procedure's own.
+// trials again, each with its own deployment, and slightly different rates and
+// delays. Its figures are the procedure's own.
 func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	t.Helper()
 	const calibration, repeats = 2, 3
@@ -31,6 +33,7 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 		}
 		instr.Latency.Loads = append(instr.Latency.Loads, load)
 	}
+	instr.RepeatScope, run.Spec.Experiment.Measurements.RepeatScope = v1alpha1.RepeatChain, v1alpha1.RepeatChain
 	var records []measure.Record
 	for repeat := range repeats {
 		for _, r := range all {
@@ -39,6 +42,9 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 				continue
 			}
 			r.Index, r.Repeat = len(records), repeat
+			if r.Stage != measure.StageCalibrateRate && r.Stage != measure.StageCalibrateLatency {
+				r.Deployment = repeat + 1
+			}
 			directions := append([]measure.DirectionOutcome{}, r.Outcome.Directions...)
 			for i := range directions {
 				directions[i].Latency.P50Nanoseconds += uint64(40 * repeat)
@@ -51,6 +57,7 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	if len(records) < calibration+repeats {
 		t.Fatalf("got %d records", len(records))
 	}
+	run.Status.Deployments = deploymentsOf(records)
 	figures := procedure.Results(instr, records)
 	if len(figures.Frames) != 1 || len(figures.Frames[0].Latency) != len(instr.Latency.Loads) {
 		t.Fatalf("got %+v", figures.Frames)
@@ -71,4 +78,20 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	conditions(run, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "there are no acceptance criteria", v1alpha1.ConditionAccepted)
 	meta.RemoveStatusCondition(&run.Status.Conditions, v1alpha1.ConditionStalled)
 	return run, records
+}
+
+// deploymentsOf returns deployments of one function, a minute apart.
+func deploymentsOf(records []measure.Record) (list []v1alpha1.Deployment) {
+	for _, r := range records {
+		if r.Deployment > len(list) {
+			list = append(list, v1alpha1.Deployment{
+				Number: int32(r.Deployment), ReadyTime: metav1.Date(2026, 3, 1, 12, r.Deployment, 0, 0, time.UTC),
+				Functions: []v1alpha1.DeployedFunction{{Name: "router", Runtime: v1alpha1.RuntimePod, UID: fmt.Sprintf("pod-%d", r.Deployment), Node: "node-b"}},
+			})
+		}
+		if r.Deployment > 0 {
+			list[r.Deployment-1].Trials++
+		}
+	}
+	return list
 }

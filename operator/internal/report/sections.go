@@ -51,6 +51,7 @@ func sections(doc Document, opts Options, l letters) []section {
 		doubtSection(doc),
 		warningSection(doc),
 		chainSection(doc),
+		deploymentSection(doc),
 		generatorSection(doc, l),
 	)
 	parts = append(parts, platformSections(doc)...)
@@ -100,7 +101,11 @@ func headSection(doc Document) section {
 	}
 	add("Rates", ratesInWords(doc.Experiment.Traffic))
 	if repeats := doc.Experiment.Measurements.Repeats; repeats > 1 {
-		add("Repeats", fmt.Sprintf("%d; figures are means of the repeats", repeats))
+		scope := ""
+		if doc.Experiment.Measurements.RepeatScope == v1alpha1.RepeatChain {
+			scope = ", each on its own deployment of the chain"
+		}
+		add("Repeats", fmt.Sprintf("%d%s; figures are means of the repeats", repeats, scope))
 	}
 	return s
 }

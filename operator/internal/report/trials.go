@@ -19,7 +19,7 @@ var trialHead = append(append(append([]string{
 	"offeredFramesPerSecond", "forwardingFramesPerSecond", "lossPartsPerMillion", "valid", "doubts", "measurer",
 }, append(directionHead("forward"), directionHead("reverse")...)...), "repeat", "mix",
 	"taggedFrameNanoseconds", "forwardTaggedFrameNanoseconds", "reverseTaggedFrameNanoseconds",
-	"packetPayloadBytes", "forwardSentFragments", "forwardReceivedFragments", "reverseSentFragments", "reverseReceivedFragments"), append(append(append(tcpTrialHead(), "neighbors"), connectionsTrialHead()...), "queueGrowthNanoseconds")...)
+	"packetPayloadBytes", "forwardSentFragments", "forwardReceivedFragments", "reverseSentFragments", "reverseReceivedFragments"), append(append(append(tcpTrialHead(), "neighbors"), connectionsTrialHead()...), "queueGrowthNanoseconds", "deployment")...)
 
 func directionHead(prefix string) []string {
 	names := []string{
@@ -73,6 +73,9 @@ func trialRows(doc Document) []row {
 		r["valid"], r["doubts"] = strconv.FormatBool(record.Outcome.Valid()), doubtCodes(record.Outcome)
 		r.set("trial", int64(record.Index))
 		r.set("repeat", int64(record.Repeat))
+		if record.Deployment > 0 {
+			r.set("deployment", int64(record.Deployment))
+		}
 		if doc.NoisyNeighbors != nil {
 			r["neighbors"] = strconv.FormatBool(record.Neighbors)
 		}

@@ -79,7 +79,7 @@ func TestAPIServer(t *testing.T) {
 	waiting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	before := version(t, admin)
-	if err := first.AwaitChain(waiting); err != nil {
+	if err := first.AwaitChain(waiting, 0); err != nil {
 		t.Error(err)
 	}
 	if after := version(t, admin); after != before {

@@ -129,11 +129,6 @@ func (s *Store) Generator() measure.GeneratorState {
 	return decode[measure.GeneratorState](s.latest(measure.KeyGenerator))
 }
 
-// Neighbors returns the latest that was set, by this measurer or the one before.
-func (s *Store) Neighbors() []measure.NeighborState {
-	return decode[[]measure.NeighborState](s.latest(measure.KeyNeighbors))
-}
-
 // Finished reports whether every trial has been made.
 func (s *Store) Finished() bool { return s.known[measure.KeyDone] != "" }
 
@@ -149,6 +144,20 @@ func (s *Store) Failure() *measure.FailureState {
 // Sources returns which addresses the controller lets the measurer ask, known when the chain is ready.
 func (s *Store) Sources() measure.Sources {
 	return decode[measure.Sources](s.known[measure.KeySources])
+}
+
+// Neighbors returns the latest that was set, by this measurer or the one before.
+func (s *Store) Neighbors() []measure.NeighborState {
+	return decode[[]measure.NeighborState](s.latest(measure.KeyNeighbors))
+}
+
+// Deployment returns the number of the deployment of the chain that is ready; 0 before the first.
+func (s *Store) Deployment() int {
+	all := decode[[]measure.Deployment](s.known[measure.KeyDeployments])
+	if len(all) == 0 {
+		return 0
+	}
+	return all[len(all)-1].Number
 }
 
 // Endpoints returns the addresses of the ends of TCP connections, which the controller
@@ -234,9 +243,9 @@ func (s *Store) finish(ctx context.Context, key string, value any) error {
 	return s.write(ctx, map[string]string{key: text})
 }
 
-// AwaitChain returns when the controller has reported that the chain is ready. It checks
-// every second, and stores what is pending in the same request.
-func (s *Store) AwaitChain(ctx context.Context) error {
+// AwaitChain returns when the controller has reported that the chain is ready, in a deployment
+// with at least a number. It checks every second, and stores what is pending in the same request.
+func (s *Store) AwaitChain(ctx context.Context, deployment int) error {
 	for {
 		if err := s.write(ctx, nil); err != nil {
 			return err
@@ -244,7 +253,7 @@ func (s *Store) AwaitChain(ctx context.Context) error {
 		if err := s.read(ctx); err != nil {
 			return err
 		}
-		if s.known[measure.KeyChain] == measure.ChainReady {
+		if s.known[measure.KeyChain] == measure.ChainReady && s.Deployment() >= deployment {
 			return nil
 		}
 		if err := clock.Sleep(ctx, pollInterval); err != nil {

@@ -136,7 +136,7 @@ func TestFencing(t *testing.T) {
 	if err := first.Fail(t.Context(), measure.FailureState{Reason: "X"}); !errors.Is(err, trialstore.ErrSuperseded) {
 		t.Errorf("fail: got %v", err)
 	}
-	if err := first.AwaitChain(t.Context()); !errors.Is(err, trialstore.ErrSuperseded) {
+	if err := first.AwaitChain(t.Context(), 0); !errors.Is(err, trialstore.ErrSuperseded) {
 		t.Errorf("await: got %v", err)
 	}
 	if diff := cmp.Diff(before, server.Data()); diff != "" {
@@ -275,7 +275,7 @@ func TestAwaitChain(t *testing.T) {
 			t.Fatal(err)
 		}
 		writes := server.Writes()
-		if err := s.AwaitChain(t.Context()); err != nil {
+		if err := s.AwaitChain(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took != 11*time.Second {
@@ -288,8 +288,34 @@ func TestAwaitChain(t *testing.T) {
 		server.Edit(func(c *corev1.ConfigMap) { delete(c.Data, measure.KeyChain) })
 		stopped := errors.New("stopped")
 		cancel(stopped)
-		if err := s.AwaitChain(ctx); !errors.Is(err, stopped) {
+		if err := s.AwaitChain(ctx, 0); !errors.Is(err, stopped) {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestAwaitAnotherDeployment checks that a chain that is ready with a lower number is not taken.
+func TestAwaitAnotherDeployment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := configmaptest.New(namespace, name)
+		ready := func(deployments string) {
+			server.Edit(func(c *corev1.ConfigMap) {
+				c.Data[measure.KeyChain], c.Data[measure.KeyDeployments] = measure.ChainReady, deployments
+			})
+		}
+		ready(`[{"number":1}]`)
+		s := open(t, server, "a")
+		if err := s.AwaitChain(t.Context(), 1); err != nil || s.Deployment() != 1 {
+			t.Errorf("deployment %d: %v", s.Deployment(), err)
+		}
+		start := time.Now()
+		time.AfterFunc(1500*time.Millisecond, func() { server.Edit(func(c *corev1.ConfigMap) { delete(c.Data, measure.KeyChain) }) })
+		time.AfterFunc(4500*time.Millisecond, func() { ready(`[{"number":1},{"number":3}]`) })
+		if err := s.AwaitChain(t.Context(), 2); err != nil || s.Deployment() != 3 {
+			t.Errorf("deployment %d: %v", s.Deployment(), err)
+		}
+		if took := time.Since(start); took != 5*time.Second {
+			t.Errorf("took %v", took)
 		}
 	})
 }
@@ -307,7 +333,7 @@ func TestRealClient(t *testing.T) {
 	appendAll(t, first, 0)
 	server.Edit(func(c *corev1.ConfigMap) { c.Data[measure.KeyChain] = measure.ChainReady })
 	appendAll(t, first, 1)
-	if err := first.AwaitChain(t.Context()); err != nil {
+	if err := first.AwaitChain(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
 	second := open(t, client.ConfigMaps(namespace), "b")

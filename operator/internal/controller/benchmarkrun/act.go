@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -41,6 +42,8 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 		err = r.launchChain(ctx, s)
 	case actOpenChain:
 		err = r.openChainGate(ctx, s)
+	case actReplaceChain:
+		err = r.replaceChain(ctx, s)
 	case actStopPods:
 		err = r.stopPods(ctx, s)
 	case actRelease:
@@ -122,7 +125,7 @@ func (r *Reconciler) launchChain(ctx context.Context, s *scope) error {
 	if err := r.createKeys(ctx, s); err != nil {
 		return err
 	}
-	return r.launch(ctx, s, s.chainWorkloads())
+	return r.launch(ctx, s, s.numbered())
 }
 
 // launch makes those of the workloads that do not exist yet.
@@ -168,7 +171,8 @@ func (r *Reconciler) createSecret(ctx context.Context, secret *corev1.Secret) er
 const chainOwner client.FieldOwner = "vnfbench-chain"
 
 // openChainGate sets the key that lets the measurer continue to the chain, with
-// the addresses where it may ask and where the ends of TCP connections are.
+// the addresses where it may ask and where the ends of TCP connections are, and adds the
+// deployment.
 func (r *Reconciler) openChainGate(ctx context.Context, s *scope) error {
 	data := map[string]string{measure.KeyChain: measure.ChainReady, measure.KeySources: encodeSources(s.sources())}
 	ends, err := s.endpointAddresses()
@@ -178,19 +182,27 @@ func (r *Reconciler) openChainGate(ctx context.Context, s *scope) error {
 	if ends != "" {
 		data[measure.KeyEndpoints] = ends
 	}
-	return r.applyGate(ctx, s, data)
+	return r.applyGate(ctx, s, data, s.opened())
 }
 
-// closeChainGate removes all these keys, so that the next measurer waits for the next
-// chain.
+// closeChainGate removes all these keys except the deployments, so that the measurer waits for
+// the next chain.
 func (r *Reconciler) closeChainGate(ctx context.Context, s *scope) error {
-	return r.applyGate(ctx, s, nil)
+	return r.applyGate(ctx, s, map[string]string{}, s.records.deployments)
 }
 
-func (r *Reconciler) applyGate(ctx context.Context, s *scope, data map[string]string) error {
+func (r *Reconciler) applyGate(ctx context.Context, s *scope, data map[string]string, deployments []measure.Deployment) error {
+	if len(deployments) > 0 {
+		text, err := json.Marshal(deployments)
+		if err != nil {
+			return err
+		}
+		data[measure.KeyDeployments] = string(text)
+	}
 	gate := configMapNamed(s.names.Results)
-	// With the UID, the API server does not make the object if it was deleted.
-	gate.Namespace, gate.UID, gate.Data = s.run.Namespace, s.records.uid, data
+	// With the UID, the API server does not make the object if it was deleted. With the version, it
+	// refuses what follows from an older one.
+	gate.Namespace, gate.UID, gate.ResourceVersion, gate.Data = s.run.Namespace, s.records.uid, s.records.version, data
 	return apply.Object(ctx, r.Client, gate, chainOwner)
 }
 
@@ -247,29 +259,10 @@ func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 			return fmt.Errorf("deleting Job %q: %w", s.job.Name, err)
 		}
 	}
-	// The next gateways count from 0 again, and need keys that were never used.
-	if err := r.deleteSecrets(ctx, s); err != nil {
+	if err := r.stopChain(ctx, s); err != nil {
 		return err
 	}
-	for i := range s.vms {
-		if !s.vms[i].DeletionTimestamp.IsZero() {
-			continue
-		}
-		if err := r.Client.Delete(ctx, &s.vms[i], client.Preconditions{UID: &s.vms[i].UID}); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting virtual machine %q: %w", s.vms[i].Name, err)
-		}
-	}
-	for _, pods := range [][]corev1.Pod{s.chainPods, s.measurers} {
-		for i := range pods {
-			if !pods[i].DeletionTimestamp.IsZero() || s.ofVM(&pods[i]) {
-				continue
-			}
-			if err := r.Client.Delete(ctx, &pods[i], client.Preconditions{UID: &pods[i].UID}); client.IgnoreNotFound(err) != nil {
-				return fmt.Errorf("deleting pod %q: %w", pods[i].Name, err)
-			}
-		}
-	}
-	return nil
+	return r.deletePods(ctx, s, s.measurers)
 }
 
 // release deletes what the workloads needed; the plan and the results stay.

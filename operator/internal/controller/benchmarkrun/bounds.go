@@ -14,6 +14,8 @@ const (
 	maxKeywordBytes = 32
 	maxDriverBytes  = 20
 	maxMACBytes     = 17
+	maxUIDBytes     = 64
+	maxNodeBytes    = 253
 	maxVerdicts     = 1024
 	maxWarnings     = 64
 	maxLines        = 32

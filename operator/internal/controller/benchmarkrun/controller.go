@@ -140,7 +140,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	d := decide(s)
 	logDecision(ctx, s, d)
-	if d, err = r.act(ctx, s, d); err != nil {
+	if d, err = r.act(ctx, s, d); apierrors.IsConflict(err) {
+		// The cache is late: its next event triggers the run again.
+		return ctrl.Result{}, nil
+	} else if err != nil {
 		return ctrl.Result{}, fmt.Errorf("action %s: %w", d.action, err)
 	}
 	if d.action == actRemoveFinalizer || d.action == actExpire {

@@ -29,6 +29,8 @@ const (
 	actLaunchChain action = "LaunchChain"
 	// actOpenChain lets the measurer continue to the chain.
 	actOpenChain action = "OpenChain"
+	// actReplaceChain deletes the functions of the chain, for the next to be launched.
+	actReplaceChain action = "ReplaceChain"
 	// actFinish writes the verdict: it only changes the run's status.
 	actFinish action = "Finish"
 	// actStopPods deletes the Job and the pods.
@@ -190,12 +192,20 @@ func decideMeasuring(s *scope) decision {
 	if ended := s.jobEnd(); ended != nil {
 		return fail(ended)
 	}
+	if s.records.wantsAnother() {
+		return replaceChain(s)
+	}
 	return decideStart(s)
 }
 
 // decideStart launches what is missing, limits the time of its start, and opens the chain.
 func decideStart(s *scope) decision {
 	workloads := s.starting()
+	if !workloads[0].IsMeasurer() {
+		if old := s.oldChain(); len(old) > 0 {
+			return decideReplacement(s, old)
+		}
+	}
 	_, first := s.firstProblem(workloads)
 	switch {
 	case len(s.missing(workloads)) > 0:

@@ -142,7 +142,7 @@ func launched(s *scope) {
 
 // pod makes a pod of the run, created at the epoch.
 func pod(name string, changes ...func(*corev1.Pod)) corev1.Pod {
-	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(epoch)}}
+	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(epoch), Labels: map[string]string{v1alpha1.LabelDeployment: "1"}}}
 	p.Status.Phase = corev1.PodPending
 	for _, change := range changes {
 		change(&p)

@@ -15,7 +15,9 @@ import (
 
 // records is the results' ConfigMap, decoded: all that the measurer has reported.
 type records struct {
-	uid       types.UID
+	uid types.UID
+	// version is that of the ConfigMap that was read.
+	version   string
 	holder    *measure.Holder
 	progress  *measure.Progress
 	generator *measure.GeneratorState
@@ -25,13 +27,15 @@ type records struct {
 	done      bool
 	// chainOpen is true if the measurer may use the chain.
 	chainOpen bool
-	trials    []measure.Record
+	// deployments of the chain that were ready, oldest first. The last is the one that is open.
+	deployments []measure.Deployment
+	trials      []measure.Record
 }
 
 // decodeRecords reads the ConfigMap. An error means that another writer has
 // written to it: the measurer's own patches are always whole.
 func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
-	r := &records{uid: configMap.UID, chainOpen: configMap.Data[measure.KeyChain] == measure.ChainReady}
+	r := &records{uid: configMap.UID, version: configMap.ResourceVersion, chainOpen: configMap.Data[measure.KeyChain] == measure.ChainReady}
 	_, r.done = configMap.Data[measure.KeyDone]
 	for key, into := range map[string]any{
 		measure.KeyHolder:    &r.holder,
@@ -40,6 +44,8 @@ func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
 		measure.KeyDevice:    &r.device,
 		measure.KeyNeighbors: &r.neighbors,
 		measure.KeyFailure:   &r.failure,
+
+		measure.KeyDeployments: &r.deployments,
 	} {
 		if value, found := configMap.Data[key]; found {
 			if err := json.Unmarshal([]byte(value), into); err != nil {

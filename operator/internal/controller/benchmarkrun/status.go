@@ -93,6 +93,7 @@ func (w *writer) facts() {
 	}
 	if r := w.records; r != nil {
 		w.status.ResultsRef = &v1alpha1.LocalReference{Name: w.names.Results}
+		w.status.Deployments = w.deployments()
 		if r.progress != nil {
 			w.status.Progress = &v1alpha1.Progress{
 				Stage:            excerpt.Line(r.progress.Stage, maxStageBytes),
@@ -146,7 +147,7 @@ func (w *writer) warnings() []v1alpha1.Warning {
 	if w.plan == nil {
 		return w.figures.Warnings
 	}
-	return slices.Concat(vmWarnings(w.plan, w.status.Chain), functionWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.baselineWarnings(), w.figures.Warnings)
+	return slices.Concat(vmWarnings(w.plan, w.status.Chain), functionWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.deploymentWarnings(), w.baselineWarnings(), w.figures.Warnings)
 }
 
 // generator returns what the driver found, on the chain's path once it has been opened.
@@ -210,7 +211,7 @@ func (w *writer) planned() {
 }
 
 func (w *writer) chainReady() {
-	open := w.records != nil && w.records.chainOpen && w.wait == nil || w.action == actOpenChain
+	open := w.records != nil && w.records.chainOpen && w.wait == nil && w.action != actReplaceChain || w.action == actOpenChain
 	switch {
 	case w.failed() && w.outcome.reason == v1alpha1.ReasonChainFailed, w.failed() && !open && !w.measuredNow():
 		w.set(v1alpha1.ConditionChainReady, metav1.ConditionFalse, w.outcome.reason, w.outcome.message)
@@ -232,7 +233,7 @@ func (w *writer) measured() {
 		w.set(v1alpha1.ConditionMeasured, metav1.ConditionTrue, v1alpha1.ReasonMeasured, sentence("%d trials", len(w.records.trials)))
 	case w.failed():
 		w.set(v1alpha1.ConditionMeasured, metav1.ConditionFalse, w.outcome.reason, w.outcome.message)
-	case w.wait == nil && w.records != nil && w.records.chainOpen:
+	case w.wait == nil && w.records != nil && w.records.chainOpen && w.action != actReplaceChain:
 		w.set(v1alpha1.ConditionMeasured, metav1.ConditionUnknown, v1alpha1.ReasonMeasuring, "trials are running")
 	default:
 		w.set(v1alpha1.ConditionMeasured, metav1.ConditionUnknown, v1alpha1.ReasonPending, "trials begin when the chain is ready")

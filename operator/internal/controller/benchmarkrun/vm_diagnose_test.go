@@ -21,7 +21,7 @@ type vmChange func(*kubevirtv1.VirtualMachineInstance)
 
 // testVM makes a virtual machine, created at the epoch.
 func testVM(name string, changes ...vmChange) *kubevirtv1.VirtualMachineInstance {
-	m := &kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-of-machine", CreationTimestamp: metav1.NewTime(epoch)}}
+	m := &kubevirtv1.VirtualMachineInstance{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-of-machine", CreationTimestamp: metav1.NewTime(epoch), Labels: map[string]string{v1alpha1.LabelDeployment: "1"}}}
 	m.Status.Phase = kubevirtv1.Scheduling
 	for _, change := range changes {
 		change(m)

@@ -15,6 +15,24 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
+// gateways makes it a chain of two encryption gateways.
+func gateways(run *v1alpha1.BenchmarkRun) {
+	run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{
+		{Name: "west", Function: v1alpha1.FunctionEncryptionGateway}, {Name: "east", Function: v1alpha1.FunctionEncryptionGateway},
+	}
+}
+
+// keys returns the gateways' shared key, by the name of the Secret.
+func (l *lab) keys() map[string]string {
+	var secrets corev1.SecretList
+	l.Expect(cluster.List(l.ctx, &secrets, client.InNamespace(l.namespace))).To(Succeed())
+	keys := map[string]string{}
+	for _, secret := range secrets.Items {
+		keys[secret.Name] = string(secret.Data["psk"])
+	}
+	return keys
+}
+
 // TestGatewayKeys checks that the keys are the run's, exist as long as its chain, and are in no other
 // object.
 func TestGatewayKeys(t *testing.T) {
@@ -22,11 +40,7 @@ func TestGatewayKeys(t *testing.T) {
 	// The keys exist as long as the chain.
 	l.node.set(func(n *node) { n.silent[pathChain] = true })
 	l.testbed()
-	run := l.run("gateways", func(run *v1alpha1.BenchmarkRun) {
-		run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{
-			{Name: "west", Function: v1alpha1.FunctionEncryptionGateway}, {Name: "east", Function: v1alpha1.FunctionEncryptionGateway},
-		}
-	})
+	run := l.run("gateways", gateways)
 	var secrets []*corev1.Secret
 	for _, name := range []string{"west", "east"} {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: plan.NamesOf(run).Keys(name)}}
@@ -63,11 +77,7 @@ func TestGatewayKeys(t *testing.T) {
 func TestInterruptedKeys(t *testing.T) {
 	l := newLab(t, nil)
 	l.node.set(func(n *node) { n.silent[pathChain] = true })
-	run := l.run("interrupted", func(run *v1alpha1.BenchmarkRun) {
-		run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{
-			{Name: "west", Function: v1alpha1.FunctionEncryptionGateway}, {Name: "east", Function: v1alpha1.FunctionEncryptionGateway},
-		}
-	})
+	run := l.run("interrupted", gateways)
 	secret := func(name string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: plan.NamesOf(run).Keys(name)}}
 	}

@@ -272,6 +272,12 @@ func TestVirtualMachines(t *testing.T) {
 			l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
 			l.Eventually(l.objects).Should(BeEmpty())
 		},
+		"a deployment for each repeat": func(l *lab) {
+			run := l.run("run", inVM(), redeployed)
+			l.expectDeployments(run, 2)
+			l.Expect(run.Status.Deployments[1].Functions[0].Runtime).To(Equal(v1alpha1.RuntimeVirtualMachine))
+			l.expectNothingLeft(run)
+		},
 		"suspended and deleted": func(l *lab) {
 			l.node.set(func(n *node) { n.silent[pathChain] = true })
 			run := l.run("run", inVM())
