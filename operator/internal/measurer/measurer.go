@@ -32,6 +32,8 @@ type Measurer struct {
 	Drivers      Opener
 	// Node becomes a part of the results; nil if unknown.
 	Node *measure.NodeFacts
+	// Version is the program's, and becomes a part of the results.
+	Version string
 	Log  *slog.Logger
 
 	store *trialstore.Store

@@ -92,6 +92,11 @@ type Document struct {
 	TrialSummary TrialSummary `json:"trialSummary"`
 	// Experiment is what the run was asked to measure.
 	Experiment v1alpha1.Experiment `json:"experiment"`
+	// Versions are those of the programs that took part.
+	Versions Versions `json:"versions"`
+	// Inputs are what the figures follow from, with Trials; absent where the run has no plan or the
+	// user may not read it.
+	Inputs *Inputs `json:"inputs,omitempty"`
 	// Trials are the records themselves; absent unless asked for.
 	Trials []measure.Record `json:"trials,omitempty"`
 }
@@ -129,14 +134,27 @@ type TrialSummary struct {
 	TotalNanoseconds   int64 `json:"totalNanoseconds"`
 }
 
-// Build makes the document of a run, whether it has ended or not. The records
-// may come in any order. A missing or repeated one is an error, because figures
-// from trials other than the shown ones cannot be checked.
-func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) (Document, error) {
+// Source is what a document is made from in addition to the run.
+type Source struct {
+	// Trials may come in any order.
+	Trials []measure.Record
+	// Inputs are nil where they are not known.
+	Inputs *Inputs
+	// Version is that of the program that writes the document.
+	Version string
+}
+
+// Build makes the document of a run, whether it has ended or not. A missing or repeated trial is an
+// error, because figures from trials other than the shown ones cannot be checked.
+func Build(run *v1alpha1.BenchmarkRun, source Source, now time.Time) (Document, error) {
 	if run == nil {
 		return Document{}, errors.New("building a report: there is no run")
 	}
-	trials, err := ordered(records)
+	trials, err := ordered(source.Trials)
+	if err != nil {
+		return Document{}, fmt.Errorf("building the report of %q: %w", run.Namespace+"/"+run.Name, err)
+	}
+	versions, err := source.Inputs.versions(source.Version)
 	if err != nil {
 		return Document{}, fmt.Errorf("building the report of %q: %w", run.Namespace+"/"+run.Name, err)
 	}
@@ -169,6 +187,8 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		Deviations:     orEmpty(deviations(*experiment, status.Results)),
 		TrialSummary:   sum(trials),
 		Experiment:     *experiment,
+		Versions:       versions,
+		Inputs:         source.Inputs,
 		Trials:         trials,
 	}
 	if doc.Measured.Status == metav1.ConditionTrue {

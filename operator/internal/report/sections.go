@@ -95,6 +95,9 @@ func headSection(doc Document) section {
 		add("Trials", fmt.Sprintf("%d in %s, %d of them marked invalid by the generator",
 			t.Recorded, brief(time.Duration(t.TotalNanoseconds).Round(time.Second)), t.Invalid))
 	}
+	if v := doc.Versions; v.Operator != "" {
+		add("Versions", fmt.Sprintf("operator %s, measurer %s, kubelet %s", v.Operator, orNone(v.Measurer), orNone(v.Kubelet)))
+	}
 	add("Rates", ratesInWords(doc.Experiment.Traffic))
 	if repeats := doc.Experiment.Measurements.Repeats; repeats > 1 {
 		add("Repeats", fmt.Sprintf("%d; figures are means of the repeats", repeats))
@@ -201,6 +204,7 @@ func generatorSection(doc Document, l letters) section {
 			s.facts = append(s.facts, fact{name, value})
 		}
 	}
+	add("Image", g.ImageID)
 	add("Transmit path", g.TransmitPath)
 	add("Receive mode", g.ReceiveMode)
 	add("VLAN tags", vlansInWords(g))
