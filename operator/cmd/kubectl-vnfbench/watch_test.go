@@ -325,6 +325,8 @@ func TestUsageErrors(t *testing.T) {
 		"no document":       {[]string{"replay"}, "exactly one document, not 0"},
 		"missing document":  {[]string{"replay", "/does/not/exist"}, "no such file"},
 		"no report":         {[]string{"replay", "-"}, "reading the document"},
+		"no percentile":     {[]string{"distribution", "-", "--percentiles", "101"}, "give numbers from 0 to 100"},
+		"no percentiles":    {[]string{"distribution", "-", "--percentiles", ""}, "--percentiles is empty"},
 		"no kubeconfig":     {[]string{"report", "a", "--kubeconfig", "/does/not/exist"}, "kubeconfig"},
 		"no server answers": {[]string{"watch", "a", "--server", "http://127.0.0.1:1"}, "refused"},
 	} {

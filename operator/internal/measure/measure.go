@@ -149,6 +149,14 @@ type DelayQuantiles struct {
 	MaxNanoseconds uint64 `json:"max"`
 }
 
+// Distributions are those of one direction as package distribution writes them.
+type Distributions struct {
+	// Delay is that of Latency.
+	Delay string `json:"delay,omitempty"`
+	// Lateness is that of Lateness; empty where the driver does not separate it.
+	Lateness string `json:"lateness,omitempty"`
+}
+
 // TaggedFrame is the one frame of a stream that was timed by itself: the first that was due
 // at the trial's TaggedFrameNanoseconds or later.
 type TaggedFrame struct {
@@ -202,6 +210,9 @@ type DirectionOutcome struct {
 	// DelayVariation is |D(i)-D(i-1)| of frames that arrived one after the
 	// other in sequence: the absolute IPDV (RFC 3393, RFC 5481 section 4.1).
 	DelayVariation Delays `json:"delayVariation,omitzero"`
+	// Distributions are whole, where Latency and Lateness are figures of them. Records have them as
+	// far as there is room.
+	Distributions *Distributions `json:"distributions,omitempty"`
 	// JitterNanoseconds is RFC 3550 section 6.4.1's running mean with gain 1/16, at the trial's end.
 	JitterNanoseconds uint64 `json:"jitterNanoseconds"`
 }

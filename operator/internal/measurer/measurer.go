@@ -34,7 +34,7 @@ type Measurer struct {
 	Node *measure.NodeFacts
 	// Version is the program's, and becomes a part of the results.
 	Version string
-	Log  *slog.Logger
+	Log     *slog.Logger
 
 	store *trialstore.Store
 	// driver is open on path; nil before the first trial.
@@ -113,9 +113,11 @@ func (m *Measurer) measure(ctx context.Context) error {
 		}
 		// A record has the time of the wall clock alone, so that who decodes it decides as we do.
 		outcome.StartedAt = outcome.StartedAt.Round(0)
+		records := m.store.Records()
 		record := measure.Record{
-			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
-			Trial: step.Trial, Outcome: procedure.Compact(step.Stage, outcome), Neighbors: step.Neighbors, Evidence: finish(outcome),
+			Index: len(records), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
+			Trial: step.Trial, Neighbors: step.Neighbors, Evidence: finish(outcome),
+			Outcome: procedure.FitDistributions(m.Instructions, records, step.Stage, procedure.Compact(step.Stage, outcome)),
 		}
 		logTrial(m.Log, record, step.Why)
 		if err := m.keep(ctx, record); err != nil {

@@ -2,12 +2,14 @@ package trex
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	histogram "vnfbench.io/operator/internal/distribution"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/frames"
 )
@@ -33,12 +35,12 @@ const bucketMinimum = 10
 // distributionOf reads TRex's delays of the packets that arrived.
 func distributionOf(t timing, received uint64) (distribution, error) {
 	if t.Latency.HDR != "" {
-		histogram, err := hdrhistogram.Decode([]byte(t.Latency.HDR))
+		decoded, err := hdrhistogram.Decode([]byte(t.Latency.HDR))
 		if err != nil {
 			return distribution{}, fmt.Errorf("reading a HdrHistogram: %w", err)
 		}
 		d := distribution{exact: true}
-		for _, bar := range histogram.Distribution() {
+		for _, bar := range decoded.Distribution() {
 			if bar.Count > 0 {
 				d.spans = append(d.spans, span{uint64(bar.From), uint64(bar.To), uint64(bar.Count)})
 			}
@@ -153,7 +155,13 @@ func (d distribution) delays() measure.Delays {
 		out.MaxNanoseconds = max(out.MaxNanoseconds, nanoseconds(s.to, d.exact))
 	}
 	out.MeanNanoseconds = min(max(uint64(sum/float64(total)*1000), out.MinNanoseconds), out.MaxNanoseconds)
-	frames.Percentiles(&out, func(yield func(uint64, uint64) bool) {
+	frames.Percentiles(&out, d.values())
+	return out
+}
+
+// values returns the upper end of each span in nanoseconds, and the number of its samples.
+func (d distribution) values() iter.Seq2[uint64, uint64] {
+	return func(yield func(uint64, uint64) bool) {
 		greatest := uint64(0)
 		for _, s := range d.spans {
 			greatest = max(greatest, nanoseconds(s.to, d.exact))
@@ -161,6 +169,13 @@ func (d distribution) delays() measure.Delays {
 				return
 			}
 		}
-	})
-	return out
+	}
+}
+
+// whole returns the whole distribution, nil without samples.
+func (d distribution) whole() *measure.Distributions {
+	if d.samples() == 0 {
+		return nil
+	}
+	return &measure.Distributions{Delay: histogram.Encode(d.values())}
 }

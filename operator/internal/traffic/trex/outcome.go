@@ -79,7 +79,8 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 	// A refused frame was counted before the port refused it. What arrived was sent in
 	// any case.
 	out.SentFrames = max(out.SentFrames-min(out.SentFrames, seen.losses.Ports[s.direction].OutErrors), out.ReceivedFrames)
-	out.Latency = merge(all).delays()
+	merged := merge(all)
+	out.Latency, out.Distributions = merged.delays(), merged.whole()
 	// The delays include that of a duplicate.
 	out.Latency.Samples = min(out.Latency.Samples, out.ReceivedFrames)
 	return out, nil

@@ -75,6 +75,7 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 		Lateness:              briefly(&histograms[histogramLateness], t.Latest),
 		DelaySinceDeparture:   briefly(&histograms[histogramSinceDeparture], r.LongestSinceDeparture),
 		DelayVariation:        delays(&histograms[histogramVariation], r.Variation),
+		Distributions:         distributions(histograms, t, r),
 		JitterNanoseconds:     r.Jitter >> 4,
 	}
 	if trial.Packet != nil {
