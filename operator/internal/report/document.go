@@ -208,7 +208,7 @@ func identify(run *v1alpha1.BenchmarkRun) Run {
 		Namespace:      run.Namespace,
 		Name:           run.Name,
 		UID:            string(run.UID),
-		Experiment:     experimentName(run),
+		Experiment:     ExperimentName(run),
 		Testbed:        run.TestbedName(),
 		CreationTime:   run.CreationTimestamp,
 		StartTime:      run.Status.StartTime.DeepCopy(),
@@ -216,8 +216,8 @@ func identify(run *v1alpha1.BenchmarkRun) Run {
 	}
 }
 
-// experimentName returns the run's label, or else its testbed with its chain.
-func experimentName(run *v1alpha1.BenchmarkRun) string {
+// ExperimentName returns the run's label, or else its testbed with its chain.
+func ExperimentName(run *v1alpha1.BenchmarkRun) string {
 	if name := run.Labels[v1alpha1.LabelExperiment]; name != "" {
 		return name
 	}
