@@ -161,6 +161,10 @@ func Build(run *v1alpha1.BenchmarkRun, source Source, now time.Time) (Document, 
 	status := run.Status.DeepCopy()
 	experiment := run.Spec.Experiment.DeepCopy()
 	experiment.Measurements = experiment.Measurements.Filled()
+	measured, err := newDone(*experiment, status.Results, trials, source.Inputs)
+	if err != nil {
+		return Document{}, fmt.Errorf("building the report of %q: %w", run.Namespace+"/"+run.Name, err)
+	}
 	doc := Document{
 		APIVersion:     APIVersion,
 		Kind:           Kind,
@@ -184,7 +188,7 @@ func Build(run *v1alpha1.BenchmarkRun, source Source, now time.Time) (Document, 
 		Connections:    status.Connections,
 		Acceptance:     orEmpty(status.Acceptance),
 		Warnings:       orEmpty(status.Warnings),
-		Deviations:     orEmpty(deviations(*experiment, status.Results)),
+		Deviations:     orEmpty(measured.deviations()),
 		TrialSummary:   sum(trials),
 		Experiment:     *experiment,
 		Versions:       versions,

@@ -90,7 +90,10 @@ func Replay(doc Document) (Replayed, error) {
 			})
 		}
 	}
-	again := replayed(doc, p, trials)
+	again, err := replayed(doc, p, trials)
+	if err != nil {
+		return out, err
+	}
 	differences, err := differencesOf(doc, again)
 	if err != nil {
 		return out, err
@@ -100,7 +103,7 @@ func Replay(doc Document) (Replayed, error) {
 }
 
 // replayed returns the document with everything that follows from inputs and trials put in again.
-func replayed(doc Document, p planned, trials []measure.Record) Document {
+func replayed(doc Document, p planned, trials []measure.Record) (Document, error) {
 	figures := procedure.Evaluate(p.Instructions, trials, doc.Inputs.found(p))
 	again := doc
 	again.Results, again.TCP, again.Connections = orEmpty(figures.Frames), figures.TCP, figures.Connections
@@ -112,7 +115,11 @@ func replayed(doc Document, p planned, trials []measure.Record) Document {
 	}
 	again.NoisyNeighbors = neighborsAgain(doc.NoisyNeighbors, figures.Neighbors)
 	again.TrialSummary = sum(trials)
-	again.Deviations = orEmpty(deviations(doc.Experiment, figures.Frames))
+	was, err := newDone(doc.Experiment, figures.Frames, trials, doc.Inputs)
+	if err != nil {
+		return Document{}, err
+	}
+	again.Deviations = orEmpty(was.deviations())
 	again.Warnings = warningsAgain(doc.Warnings, figures.Warnings)
 	if doc.Plan != nil {
 		summary := *doc.Plan
@@ -134,7 +141,7 @@ func replayed(doc Document, p planned, trials []measure.Record) Document {
 			again.Acceptance[i].Message = excerpt.Line(again.Acceptance[i].Message, maxMessageBytes)
 		}
 	}
-	return again
+	return again, nil
 }
 
 // neighborsAgain returns what the trials say about the neighbors, with what those said themselves.
