@@ -115,6 +115,10 @@ struct transmitter {
 	__u32 fragment;           /* the next one of the packet that is being sent */
 	/* Set before a trial; here, where it moves none of the others. */
 	__u32 vlan_bytes;         /* of an 802.1Q tag in the templates; 0: none */
+	/* Kept by the program. */
+	__u64 window_start;       /* of the millisecond that began with a departure ... */
+	__u64 window_frames;      /* ... the frames that have left in it ... */
+	__u64 most_in_window;     /* ... and the most of any such */
 } PER_DIRECTION;
 
 #define NEVER (~0ULL)
@@ -134,6 +138,7 @@ struct run {
 #define AWAY 100000ULL
 
 #define NANOSECONDS 1000000000ULL
+#define MILLISECOND 1000000ULL
 
 struct spread {
 	__u64 samples;
@@ -161,7 +166,10 @@ struct receiver {
 	__u64 tagged_delay; /* 0: the tagged frame has not arrived */
 	__u64 next_sequence; /* RFC 4737's NextExp */
 	__u64 last_arrival;  /* see arrival() */
-	__u64 jitter;        /* RFC 3550 A.8, scaled by 16 */
+	__u64 jitter;        /* RFC 3550 A.8, scaled by 16 ... */
+	__u64 jitter_changes;    /* ... the sum of all |D| that went into it ... */
+	__u64 largest_jitter;    /* ... its largest value, scaled ... */
+	__u64 until_jitter;      /* ... and the frames until it is counted */
 	struct spread delay;
 	struct spread variation;
 	__u64 longest_since_departure;
@@ -198,7 +206,11 @@ struct packet {
 #define VALUE_BITS 34
 #define BUCKETS ((VALUE_BITS - BUCKET_BITS + 1) << BUCKET_BITS)
 
-enum { HISTOGRAM_DELAY = 0, HISTOGRAM_VARIATION = 1, HISTOGRAM_LATENESS = 2, HISTOGRAM_SINCE_DEPARTURE = 3, HISTOGRAMS = 4 };
+enum { HISTOGRAM_DELAY = 0, HISTOGRAM_VARIATION = 1, HISTOGRAM_LATENESS = 2, HISTOGRAM_SINCE_DEPARTURE = 3, HISTOGRAM_JITTER = 4, HISTOGRAMS = 5 };
+
+/* The jitter's memory is 16 frames, so that every 17th value is enough. The
+ * number is prime: what a device does in batches has no part in it. */
+#define JITTER_FRAMES 17
 
 /* All that is shared, mapped into user space as one piece: no system call and
  * no copy to set a trial up or to read its result. */

@@ -84,6 +84,25 @@ static __always_inline __u64 arrival(__u32 sequence, __u64 delay)
 	return ARRIVAL_MARK | (__u64)(sequence & SEQUENCE_MASK) << DELAY_BITS | delay;
 }
 
+// update_jitter does one step of RFC 3550 appendix A.8. A race between two CPUs
+// would lose one term of a mean over 16. User space finds the mean of all values
+// from the sum of their changes.
+static __always_inline void update_jitter(struct receiver *r, __u32 direction, __u64 change)
+{
+	__u64 jitter = r->jitter, until = r->until_jitter;
+
+	jitter += change - ((jitter + 8) >> 4);
+	r->jitter = jitter;
+	add(&r->jitter_changes, change);
+	if (jitter > r->largest_jitter)
+		r->largest_jitter = jitter;
+	if (!until) {
+		count_in(direction, HISTOGRAM_JITTER, jitter >> 4);
+		until = JITTER_FRAMES;
+	}
+	r->until_jitter = until - 1;
+}
+
 static __always_inline void update_jitter_and_variation(struct receiver *r, __u32 direction, __u32 sequence, __u64 delay)
 {
 	__u64 last = swap(&r->last_arrival, arrival(sequence, delay));
@@ -92,8 +111,7 @@ static __always_inline void update_jitter_and_variation(struct receiver *r, __u3
 
 	if (!(last & ARRIVAL_MARK))
 		return;
-	/* A race between two CPUs would lose one term of a mean over 16. */
-	r->jitter += change - ((r->jitter + 8) >> 4);
+	update_jitter(r, direction, change);
 	if ((last >> DELAY_BITS & SEQUENCE_MASK) == ((sequence - 1) & SEQUENCE_MASK))
 		record_sample(&r->variation, direction, HISTOGRAM_VARIATION, change);
 }

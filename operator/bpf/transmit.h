@@ -138,11 +138,26 @@ static __always_inline int depart_closed(struct transmitter *t, struct departure
 	return 1;
 }
 
+// count_in_window counts a frame in a millisecond that begins with a departure: after
+// a stall, with the first frame that waited.
+static __always_inline void count_in_window(struct transmitter *t, __u64 now)
+{
+	if (now - t->window_start >= MILLISECOND) {
+		t->window_start = now;
+		t->window_frames = 0;
+	}
+	t->window_frames++;
+	if (t->window_frames > t->most_in_window)
+		t->most_in_window = t->window_frames;
+}
+
 // departed lets the other direction take its turn.
 static __always_inline void departed(struct transmitter *t, __u64 due, __u64 now, int open)
 {
 	t->last_departure = now;
 	t->made++;
+	if (open)
+		count_in_window(t, now);
 	t->eligible = open ? next_turn(t, due) : now;
 }
 

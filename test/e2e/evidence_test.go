@@ -12,10 +12,11 @@ import (
 func checkEvidence(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	for _, result := range run.Status.Results {
-		if want := len(result.Throughput) + len(result.Latency); len(result.CPU) != want {
-			t.Errorf("size %s: %d uses of CPU, want %d", result.Size, len(result.CPU), want)
+		uses := usesOf(run, result.Size)
+		if want := len(result.Throughput) + len(result.Latency); len(uses) != want {
+			t.Errorf("size %s: %d uses of CPU, want %d", result.Size, len(uses), want)
 		}
-		for _, c := range result.CPU {
+		for _, c := range uses {
 			if c.Node == nil || c.Node.CPUs == 0 || len(c.Functions) != len(run.Spec.Experiment.Chain) {
 				t.Errorf("size %s, %+v: %+v", result.Size, c.FigureKey, c)
 				continue
@@ -40,6 +41,16 @@ func checkEvidence(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
+// usesOf returns what the chain used at the figures of a size.
+func usesOf(run *v1alpha1.BenchmarkRun, size string) (uses []v1alpha1.CPUResult) {
+	for _, c := range run.Status.CPU {
+		if c.Size == size {
+			uses = append(uses, c)
+		}
+	}
+	return uses
+}
+
 // checkWalk checks that every figure has the firewall's own counters, and that they agree with the
 // frames that were sent: all walked the rules, or all but the first of a flow did not.
 func checkWalk(t *testing.T, run *v1alpha1.BenchmarkRun, rules int, walked bool) {
@@ -48,7 +59,7 @@ func checkWalk(t *testing.T, run *v1alpha1.BenchmarkRun, rules int, walked bool)
 		t.Errorf("the chain is %+v, want one firewall with %d rules", run.Status.Chain, rules+1)
 	}
 	for _, result := range run.Status.Results {
-		for _, c := range result.CPU {
+		for _, c := range usesOf(run, result.Size) {
 			if len(c.Functions) != 1 || len(c.Functions[0].Counters) == 0 || c.Functions[0].SentFrames == nil {
 				t.Errorf("%+v: no counters of the firewall in %+v", c.FigureKey, c.Functions)
 				continue
@@ -103,8 +114,12 @@ func checkEncryption(t *testing.T, run *v1alpha1.BenchmarkRun) {
 // checkTCPUse checks that each number of connections has what the chain used.
 func checkTCPUse(t *testing.T, run *v1alpha1.BenchmarkRun, repeats int32) {
 	t.Helper()
+	uses := map[int32]v1alpha1.CPUResult{}
+	for _, c := range usesOf(run, "") {
+		uses[c.Streams] = c
+	}
 	for _, s := range run.Status.TCP.Streams {
-		if c := s.CPU; c == nil || c.Metric != v1alpha1.MetricTCPGoodput || c.Trials != repeats || c.Node == nil || c.Node.SystemMilliCPU == 0 || len(c.Functions) != len(run.Spec.Experiment.Chain) {
+		if c := uses[s.Streams]; c.Metric != v1alpha1.MetricTCPGoodput || c.Trials != repeats || c.Node == nil || c.Node.SystemMilliCPU == 0 || len(c.Functions) != len(run.Spec.Experiment.Chain) {
 			t.Errorf("%d connections: the chain used %+v", s.Streams, c)
 		}
 	}

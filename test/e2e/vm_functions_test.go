@@ -52,10 +52,10 @@ func checkMachineWalk(t *testing.T, run *v1alpha1.BenchmarkRun, rules int32) {
 	for _, warning := range run.Status.Warnings {
 		t.Logf("%s: %s: %s", run.Name, warning.Code, warning.Message)
 	}
-	if len(run.Status.Results) != 1 || len(run.Status.Results[0].CPU) != 1 || len(run.Status.Results[0].CPU[0].Functions) != 1 {
+	if len(run.Status.Results) != 1 || len(run.Status.CPU) != 1 || len(run.Status.CPU[0].Functions) != 1 {
 		t.Fatalf("%s: nothing is known of what the chain used: %+v", run.Name, run.Status.Results)
 	}
-	f := run.Status.Results[0].CPU[0].Functions[0]
+	f := run.Status.CPU[0].Functions[0]
 	matched, counted := f.Counter("matchedPackets")
 	unmatched, _ := f.Counter("unmatchedPackets")
 	if !counted || f.SentFrames == nil || f.Guest == nil || f.Domain == nil {

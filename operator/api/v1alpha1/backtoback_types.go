@@ -88,7 +88,7 @@ type BackToBackResult struct {
 	// +required
 	CorrectedBufferNanoseconds int64 `json:"correctedBufferNanoseconds"`
 
-	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// doubts are why the figures may not be the device's, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -19,7 +19,7 @@ type Baseline struct {
 
 	// metrics are those whose figures are judged. The others that are compared are only
 	// reported, because they scatter more from run to run. One of ThroughputFramesPerSecond,
-	// LossPartsPerMillion, LatencyMeanNanoseconds, LatencyP99Nanoseconds, JitterNanoseconds,
+	// LossPartsPerMillion, LatencyMeanNanoseconds, LatencyP99Nanoseconds, JitterP99Nanoseconds,
 	// BackToBackFrames, ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits,
 	// TCPRoundTripTimeMeanNanoseconds, ConnectionsEstablishedPerSecond, ConnectionsHeld and
 	// ConnectionsFailedPartsPerMillion. Default: the rates, which are

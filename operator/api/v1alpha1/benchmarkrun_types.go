@@ -197,6 +197,13 @@ type BenchmarkRunStatus struct {
 	// +optional
 	Connections *ConnectionsResult `json:"connections,omitempty"`
 
+	// cpu is what the chain's node and functions used at each figure, sizes first. Absent where
+	// the node and the functions did not report it.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1024
+	CPU []CPUResult `json:"cpu,omitempty"`
+
 	// baseline has the earlier run's figures next to this run's, with
 	// spec.experiment.baseline.
 	// +optional

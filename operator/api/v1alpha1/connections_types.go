@@ -151,10 +151,6 @@ type ConnectionsLoadResult struct {
 	// +required
 	GeneratorCPUPartsPerMillion int64 `json:"generatorCPUPartsPerMillion"`
 
-	// cpu is what the chain's node and functions used in the whole trials. Absent: not known.
-	// +optional
-	CPU *CPUResult `json:"cpu,omitempty"`
-
 	// statistics of the established connections per second over the repeats. Absent with
 	// fewer than two repeats, and with held connections.
 	// +optional
@@ -162,7 +158,7 @@ type ConnectionsLoadResult struct {
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 
-	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// doubts are why the figures may not be the device's, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

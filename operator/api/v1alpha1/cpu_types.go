@@ -2,8 +2,9 @@ package v1alpha1
 
 // CPUResult is what the chain's node and the functions used at one reported figure, in
 // thousandths of a core: processor time divided by the time between a reading right before the
-// trial and one right after its last frame. For several trials it covers all of them. At a load,
-// whose trials make many figures, its metric is LatencyMeanNanoseconds.
+// trial and one right after its last frame. For several trials it covers all of them, and for TCP
+// and connections whole trials. At a load, whose trials make many figures, its metric is
+// LatencyMeanNanoseconds.
 type CPUResult struct {
 	FigureKey `json:",inline"`
 

@@ -1,7 +1,6 @@
 package v1alpha1
 
-// DoubtCode is a reason why a figure may not be the device's. The set is open: a later version
-// may add values. A code that is also the code of a warning has the same meaning.
+// DoubtCode is a reason why a figure may not be the device's. A later version may add values.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=40
 type DoubtCode string

@@ -8,8 +8,7 @@ type FigureKey struct {
 	// +kubebuilder:validation:MinLength=1
 	Metric Metric `json:"metric,omitempty"`
 
-	// size as in status.results, such as "64", "imix" or "udp-4096". Absent with TCP and
-	// connections; in a criterion, absent means every size.
+	// size such as "64", "imix" or "udp-4096". In a criterion, absent means every size.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -21,15 +20,14 @@ type FigureKey struct {
 	// +kubebuilder:validation:MaxLength=20
 	Goal string `json:"goal,omitempty"`
 
-	// load with the metrics of one: of latency or connections, a profile of fixedLoad (its
-	// worst repeat counts), or soak (its worst interval counts).
+	// load of latency or connections, a profile of fixedLoad (its worst repeat), or
+	// soak (its worst interval).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
 	Load string `json:"load,omitempty"`
 
-	// streams is the number of TCP connections; in a criterion, absent means each of
-	// measurements.tcp.streams.
+	// streams is the number of TCP connections. In a criterion, absent means each.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=128
@@ -59,7 +57,9 @@ const (
 	MetricDelayVariationP99             Metric = "DelayVariationP99Nanoseconds"
 	MetricPacketDelayVariationP99       Metric = "PacketDelayVariationP99Nanoseconds"
 	MetricPacketDelayVariationP999      Metric = "PacketDelayVariationP999Nanoseconds"
-	MetricJitter                        Metric = "JitterNanoseconds"
+	MetricJitterMean                    Metric = "JitterMeanNanoseconds"
+	MetricJitterP99                     Metric = "JitterP99Nanoseconds"
+	MetricJitterMax                     Metric = "JitterMaxNanoseconds"
 	MetricTaggedFrameMean               Metric = "TaggedFrameMeanNanoseconds"
 	MetricLoss                          Metric = "LossPartsPerMillion"
 	MetricReordered                     Metric = "ReorderedFrames"

@@ -86,15 +86,14 @@ type FixedLoadResult struct {
 	// +kubebuilder:validation:MaxItems=10
 	Repeats []RepeatResult `json:"repeats,omitempty"`
 
-	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// doubts are why the figures may not be the device's, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// awayPartsPerMillion is the time for which other work held a core that sends, as a share of
-	// its trial, rounded up; the largest of all trials. Frames that were due in it left late.
-	// Absent: no time in one piece is above 1 ms.
+	// awayPartsPerMillion is the largest share of a trial for which other work held a core that
+	// sends. Absent: no time in one piece is above 1 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -134,9 +133,9 @@ type WorstCase struct {
 	// none was counted, as with driver TRex.
 	// +optional
 	DelayVariationMaxNanoseconds *int64 `json:"delayVariationMaxNanoseconds,omitempty"`
-	// jitterNanoseconds is the largest interarrival jitter (RFC 3550).
-	// +required
-	JitterNanoseconds int64 `json:"jitterNanoseconds"`
+	// jitterP99Nanoseconds is the largest p99 of the jitter. Absent with driver TRex.
+	// +optional
+	JitterP99Nanoseconds *int64 `json:"jitterP99Nanoseconds,omitempty"`
 	// oneWayBudgetPartsPerMillion is latencyMaxNanoseconds as a share of the 150 ms one-way
 	// delay of ITU-T G.114. It is above 1000000 where the delay is longer.
 	// +required

@@ -91,7 +91,7 @@ type LossPoint struct {
 	// +required
 	ForwardingFramesPerSecond int64 `json:"forwardingFramesPerSecond"`
 
-	// lossPartsPerMillion is lost frames for each million sent, of the worse direction.
+	// lossPartsPerMillion is frames that were lost or only filled the receive ring for each million sent, of the worse direction.
 	// +required
 	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
 }

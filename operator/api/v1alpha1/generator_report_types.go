@@ -60,8 +60,8 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:MaxLength=512
 	HopReason string `json:"hopReason,omitempty"`
 
-	// ringFrames is how many frames that were due could wait. Absent: the
-	// generator has no such ring.
+	// ringFrames is how many frames that were due could wait if hop is Inline.
+	// Absent: the generator has no such ring.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	RingFrames int32 `json:"ringFrames,omitempty"`

@@ -49,7 +49,7 @@ type ReceiveRateResult struct {
 	// +kubebuilder:validation:MaxItems=20
 	Trials []ReceiveRateTrial `json:"trials,omitempty"`
 
-	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// doubts are why the figures may not be the device's, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -68,7 +68,7 @@ type ReceiveRateTrial struct {
 	// forwardingFramesPerSecond is what arrived, of the slower direction.
 	// +required
 	ForwardingFramesPerSecond int64 `json:"forwardingFramesPerSecond"`
-	// lossPartsPerMillion is lost frames for each million sent, of the worse direction.
+	// lossPartsPerMillion is frames that were lost or only filled the receive ring for each million sent, of the worse direction.
 	// +required
 	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
 }

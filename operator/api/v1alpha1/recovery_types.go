@@ -123,8 +123,7 @@ type RecoveryResult struct {
 	// +required
 	LossyTrials int32 `json:"lossyTrials"`
 
-	// doubts are reasons why the figures may not be the device's, such as UnsteadyPacing. Absent:
-	// there are none.
+	// doubts are why the figures may not be the device's, such as UnsteadyPacing.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

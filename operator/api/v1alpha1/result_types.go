@@ -149,13 +149,6 @@ type FrameResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	FirstFrame []FirstFrameResult `json:"firstFrame,omitempty"`
-
-	// cpu is what the chain used at each figure. Absent where the node and the functions did
-	// not report it.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=24
-	CPU []CPUResult `json:"cpu,omitempty"`
 }
 
 // FirstFrameResult is one direction's first frame.
@@ -168,141 +161,6 @@ type FirstFrameResult struct {
 	// delayNanoseconds is its one-way delay.
 	// +required
 	DelayNanoseconds int64 `json:"delayNanoseconds"`
-}
-
-// Regularity says whether a search met its precision (RFC 9971's regular and irregular goal results).
-// +kubebuilder:validation:MaxLength=64
-type Regularity string
-
-const (
-	// Regular means that both bounds exist and are close enough.
-	Regular Regularity = "Regular"
-	// Irregular means that a bound is missing or the gap is too wide.
-	Irregular Regularity = "Irregular"
-)
-
-// UpperBoundCause says why the throughput is not higher. A later version may know further causes.
-// +kubebuilder:validation:MaxLength=64
-type UpperBoundCause string
-
-const (
-	// CauseDeviceLoss means that the device lost more than the goal allows.
-	CauseDeviceLoss UpperBoundCause = "DeviceLoss"
-	// CauseGeneratorCeiling means that the generator was the limit, or that its own
-	// work or other work on its cores may have caused what is missing: the device
-	// may do better than the figure.
-	CauseGeneratorCeiling UpperBoundCause = "GeneratorCeiling"
-	// CauseMaximumLoad means that the highest load tried still met the goal.
-	CauseMaximumLoad UpperBoundCause = "MaximumLoad"
-)
-
-// ThroughputResult is what the search found for one goal. All rates are those
-// of each direction, the slower where they differ; with traffic.reversePercent,
-// those of the forward direction.
-type ThroughputResult struct {
-	// goal is the name of the goal.
-	// +required
-	// +kubebuilder:validation:MaxLength=20
-	Goal string `json:"goal,omitempty"`
-
-	// regularity is Regular where the bounds are as close as the goal asks, and
-	// otherwise Irregular.
-	// +required
-	Regularity Regularity `json:"regularity,omitempty"`
-
-	// framesPerSecond is the conditional throughput at the relevant lower bound
-	// (RFC 9971); the mean of the repeats, rounded down, and with censored repeats the
-	// smallest of them.
-	// +required
-	FramesPerSecond int64 `json:"framesPerSecond"`
-
-	// fragmentsPerSecond is framesPerSecond times the packet's fragments: frames on
-	// the wire. Absent without a packet.
-	// +optional
-	FragmentsPerSecond *int64 `json:"fragmentsPerSecond,omitempty"`
-
-	// layer1BitsPerSecond is framesPerSecond times frame and 20 bytes overhead, in bits; for
-	// a mix with the exact mean, for a packet with all its fragments.
-	// +required
-	Layer1BitsPerSecond int64 `json:"layer1BitsPerSecond"`
-
-	// lineRatePartsPerMillion is the share of the testbed's line rate.
-	// +required
-	LineRatePartsPerMillion int64 `json:"lineRatePartsPerMillion"`
-
-	// lowerBoundFramesPerSecond is the relevant lower bound: the highest load
-	// known to meet the goal; the smallest of the repeats.
-	// +required
-	LowerBoundFramesPerSecond int64 `json:"lowerBoundFramesPerSecond"`
-
-	// upperBoundFramesPerSecond is the relevant upper bound, the largest of the repeats.
-	// Absent if in one of them no load failed.
-	// +optional
-	UpperBoundFramesPerSecond *int64 `json:"upperBoundFramesPerSecond,omitempty"`
-
-	// upperBoundCause says why the throughput is not higher: DeviceLoss,
-	// GeneratorCeiling or MaximumLoad.
-	// +optional
-	UpperBoundCause UpperBoundCause `json:"upperBoundCause,omitempty"`
-
-	// lossPartsPerMillion at the relevant lower bound.
-	// +required
-	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
-
-	// trials of this frame size that the search used, in all repeats.
-	// +required
-	Trials int32 `json:"trials"`
-
-	// serviceTime is what the device takes of the core for a frame. Present only
-	// where the device works on the core that sends (generator.hop is Inline), its
-	// loss is the upperBoundCause, and the generator is calibrated.
-	// +optional
-	ServiceTime *ServiceTime `json:"serviceTime,omitempty"`
-
-	// statistics of framesPerSecond over the repeats. Absent with fewer than two, and with
-	// censored repeats.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=4
-	Statistics []Statistics `json:"statistics,omitempty"`
-
-	// censored says how many of the repeats are only a floor. Absent: none of them, or there
-	// are fewer than two.
-	// +optional
-	Censored *CensoredRepeats `json:"censored,omitempty"`
-
-	// doubts are reasons why the figures may not be the device's, such as UnsteadyPacing. Absent: there are none.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=16
-	Doubts []DoubtCode `json:"doubts,omitempty"`
-}
-
-// ServiceTime is a core's time for a frame at the limit, less the generator's own.
-// With both directions on one core it is the mean of the two.
-type ServiceTime struct {
-	// nanoseconds is the middle of lowNanoseconds and highNanoseconds.
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	Nanoseconds int64 `json:"nanoseconds"`
-
-	// lowNanoseconds is the time at the upper bound less that of the slowest
-	// calibration trial.
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	LowNanoseconds int64 `json:"lowNanoseconds"`
-
-	// highNanoseconds is the time at the lower bound, without the loss that the
-	// goal allows, less that of the fastest calibration trial.
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	HighNanoseconds int64 `json:"highNanoseconds"`
-
-	// generatorNanoseconds is what was subtracted: the core's time for a frame from
-	// port to port without a device, in the fastest calibration trial.
-	// +required
-	// +kubebuilder:validation:Minimum=0
-	GeneratorNanoseconds int64 `json:"generatorNanoseconds"`
 }
 
 // LatencyResult is the result of one load.
@@ -326,17 +184,16 @@ type LatencyResult struct {
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
-	Directions []DirectionResult `json:"directions,omitempty"`
+	Directions []LatencyDirectionResult `json:"directions,omitempty"`
 
-	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// doubts are why the figures may not be the device's, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// awayPartsPerMillion is the time for which other work held a core that sends, as a share of
-	// its trial, rounded up; the largest of all trials. Frames that were due in it left late.
-	// Absent: no time in one piece is above 1 ms.
+	// awayPartsPerMillion is the largest share of a trial for which other work held a core that
+	// sends. Absent: no time in one piece is above 1 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -376,6 +233,12 @@ type DirectionResult struct {
 	// +kubebuilder:validation:Minimum=0
 	OverflowFrames int64 `json:"overflowFrames,omitempty"`
 
+	// peakFramesPerSecond is the largest rate of departures over a millisecond.
+	// Absent where the driver has no receive ring.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	PeakFramesPerSecond int64 `json:"peakFramesPerSecond,omitempty"`
+
 	// refusedFrames were dropped by the sending port, and count as overflowFrames do.
 	// Absent: none.
 	// +optional
@@ -398,11 +261,6 @@ type DirectionResult struct {
 	// Absent when that frame was lost.
 	// +optional
 	FirstFrameNanoseconds *int64 `json:"firstFrameNanoseconds,omitempty"`
-
-	// taggedFrames are the delays of one frame of each stream (RFC 2544 section
-	// 26.2). Absent unless measurements.latency.taggedFrame is set.
-	// +optional
-	TaggedFrames *TaggedFramesResult `json:"taggedFrames,omitempty"`
 
 	// latency is the one-way delay (RFC 7679): with driver XDP from the time when a
 	// frame was due, so it includes the wait for the device. Absent when no frame arrived.
@@ -433,9 +291,20 @@ type DirectionResult struct {
 	// +optional
 	PacketDelayVariationP999Nanoseconds *int64 `json:"packetDelayVariationP999Nanoseconds,omitempty"`
 
-	// jitterNanoseconds is RFC 3550's interarrival jitter at the trial's end.
-	// +required
-	JitterNanoseconds int64 `json:"jitterNanoseconds"`
+	// jitter is RFC 3550's interarrival jitter over the trial. Absent when fewer than two frames
+	// arrived, and with driver TRex, which keeps its last value alone.
+	// +optional
+	Jitter *Jitter `json:"jitter,omitempty"`
+}
+
+// LatencyDirectionResult is one direction of a latency load.
+type LatencyDirectionResult struct {
+	DirectionResult `json:",inline"`
+
+	// taggedFrames are the delays of one frame of each stream (RFC 2544 section
+	// 26.2). Absent unless measurements.latency.taggedFrame is set.
+	// +optional
+	TaggedFrames *TaggedFramesResult `json:"taggedFrames,omitempty"`
 
 	// statistics of p50 and p99 latency over the repeats. Absent with fewer
 	// than two, and where no frame arrived in one of them.
@@ -443,6 +312,19 @@ type DirectionResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
+}
+
+// Jitter has figures of J of RFC 3550, which each frame that arrives changes.
+type Jitter struct {
+	// meanNanoseconds of all values.
+	// +required
+	MeanNanoseconds int64 `json:"meanNanoseconds"`
+	// p99Nanoseconds is the 99th percentile of every 17th value.
+	// +required
+	P99Nanoseconds int64 `json:"p99Nanoseconds"`
+	// maxNanoseconds is the largest value.
+	// +required
+	MaxNanoseconds int64 `json:"maxNanoseconds"`
 }
 
 // TaggedFramesResult sums up the tagged frames of a load's streams, one of each.
@@ -505,10 +387,10 @@ type Delays struct {
 	// p99Nanoseconds is the 99th percentile.
 	// +required
 	P99Nanoseconds int64 `json:"p99Nanoseconds"`
-	// p999Nanoseconds is the 99.9th percentile. Absent where a trial has fewer than 10,000 samples.
+	// p999Nanoseconds is the 99.9th percentile, from 10,000 samples on.
 	// +optional
 	P999Nanoseconds *int64 `json:"p999Nanoseconds,omitempty"`
-	// p9999Nanoseconds is the 99.99th percentile. Absent where a trial has fewer than 100,000 samples.
+	// p9999Nanoseconds is the 99.99th, from 100,000 samples on.
 	// +optional
 	P9999Nanoseconds *int64 `json:"p9999Nanoseconds,omitempty"`
 	// maxNanoseconds is the largest.

@@ -93,15 +93,14 @@ type SoakResult struct {
 	// +kubebuilder:validation:MaxItems=288
 	Intervals []SoakInterval `json:"intervals,omitempty"`
 
-	// doubts are reasons why the figures may not be the device's, such as LoadNotReached. Absent: there are none.
+	// doubts are why the figures may not be the device's, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// awayPartsPerMillion is the time for which other work held a core that sends, as a share of
-	// its trial, rounded up; the largest of all trials. Frames that were due in it left late.
-	// Absent: no time in one piece is above 1 ms.
+	// awayPartsPerMillion is the largest share of a trial for which other work held a core that
+	// sends. Absent: no time in one piece is above 1 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -125,7 +124,7 @@ type SoakInterval struct {
 	// maxNanoseconds is the largest.
 	// +required
 	MaxNanoseconds int64 `json:"maxNanoseconds"`
-	// jitterNanoseconds is RFC 3550's interarrival jitter at the interval's end.
-	// +required
-	JitterNanoseconds int64 `json:"jitterNanoseconds"`
+	// jitterP99Nanoseconds is the p99 of the jitter. Absent with driver TRex.
+	// +optional
+	JitterP99Nanoseconds *int64 `json:"jitterP99Nanoseconds,omitempty"`
 }

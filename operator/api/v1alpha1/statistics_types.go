@@ -1,7 +1,6 @@
 package v1alpha1
 
-// Statistics summarize one figure over the repeats of a measurement. Every figure except n and
-// the coefficient is in the metric's unit.
+// Statistics summarize one figure over repeats, in the metric's unit.
 type Statistics struct {
 	// metric is the figure, named with its unit.
 	// +required
@@ -20,14 +19,12 @@ type Statistics struct {
 	// +required
 	StandardDeviation int64 `json:"standardDeviation"`
 
-	// coefficientOfVariationPartsPerMillion is the standard deviation as a
-	// share of the mean; 0 where the mean is 0.
+	// coefficientOfVariationPartsPerMillion is the deviation's share of the mean.
 	// +required
 	CoefficientOfVariationPartsPerMillion int64 `json:"coefficientOfVariationPartsPerMillion"`
 
-	// confidenceLow is the lower end of the 95 % confidence interval, rounded down, and not
-	// below 0. The interval is Student's of the mean; for a throughput it is that of the
-	// device's limit, with the resolution of the search in it.
+	// confidenceLow is the lower end of the 95 % confidence interval: of the mean
+	// (Student's), or of the device's limit for a throughput.
 	// +required
 	ConfidenceLow int64 `json:"confidenceLow"`
 
@@ -35,14 +32,12 @@ type Statistics struct {
 	// +required
 	ConfidenceHigh int64 `json:"confidenceHigh"`
 
-	// resolution is the mean distance between the bounds of a search, rounded up. Absent
-	// for a figure that is not searched.
+	// resolution is the mean distance between the bounds of a search.
 	// +optional
 	Resolution *int64 `json:"resolution,omitempty"`
 
-	// limitedBy is Resolution where one limit explains the bounds of every repeat: then the
-	// repeats show no scatter of the device, only that of the loads that the searches tried.
-	// A smaller widthPartsPerMillion shows more. Absent: the repeats differ by more than that.
+	// limitedBy is Resolution where one limit explains the bounds of every repeat: then a
+	// smaller widthPartsPerMillion shows more.
 	// +optional
 	LimitedBy StatisticsLimit `json:"limitedBy,omitempty"`
 
@@ -54,7 +49,7 @@ type Statistics struct {
 	// +required
 	Maximum int64 `json:"maximum"`
 
-	// values are those of the repeats in their order; none is left out.
+	// values are those of the repeats in their order.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20

@@ -94,11 +94,6 @@ type TCPStreamsResult struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Directions []TCPDirectionResult `json:"directions,omitempty"`
-
-	// cpu is what the chain's node and functions used in these tests as a whole:
-	// both directions, with their start and the omitted time. Absent: not known.
-	// +optional
-	CPU *CPUResult `json:"cpu,omitempty"`
 }
 
 // TCPDirectionResult is one direction, with all connections together. Over repeats, rates are
@@ -163,7 +158,7 @@ type TCPDirectionResult struct {
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 
-	// doubts are reasons why the figures may not be the device's, such as EndpointCeiling. Absent: there are none.
+	// doubts are why the figures may not be the device's, such as EndpointCeiling.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

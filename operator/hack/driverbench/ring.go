@@ -197,7 +197,7 @@ func (b bench) overload(limit float64) error {
 		var received []float64
 		for _, d := range o.Directions {
 			offered := float64(d.SentFrames) / float64(d.IntendedFrames)
-			unknown := int64(d.LostFrames()) - int64(d.OverflowFrames) - int64(d.RefusedFrames)
+			unknown := int64(d.LostFrames()) - int64(d.OverflowFrames+d.LeftFrames) - int64(d.RefusedFrames)
 			b.verdict(offered >= leastOfferedShare && d.LostFrames() > 0 && unknown == 0,
 				"%s at %.1f x limit: offered %.4f of the load, lost %.1f %%, of them %d overflow, %d refused, %d unknown; away %v at the longest",
 				d.Direction, share, offered, 100*d.LossRatio(), d.OverflowFrames, d.RefusedFrames, unknown, time.Duration(o.LongestAwayNanoseconds))

@@ -22,8 +22,8 @@ func ptr[T any](v T) *T { return &v }
 
 // direction returns a different figure in every field, so that a metric that reads
 // the wrong field is found. All of them grow with base.
-func direction(name string, base int64) v1alpha1.DirectionResult {
-	return v1alpha1.DirectionResult{
+func direction(name string, base int64) v1alpha1.LatencyDirectionResult {
+	return v1alpha1.LatencyDirectionResult{DirectionResult: v1alpha1.DirectionResult{
 		Direction:                           name,
 		SentFrames:                          1000,
 		ReceivedFrames:                      1000,
@@ -32,15 +32,14 @@ func direction(name string, base int64) v1alpha1.DirectionResult {
 		DuplicateFrames:                     base + 3,
 		PacketDelayVariationP99Nanoseconds:  base + 4,
 		PacketDelayVariationP999Nanoseconds: new(base + 5),
-		JitterNanoseconds:                   base + 6,
-		TaggedFrames:                        &v1alpha1.TaggedFramesResult{SentFrames: 20, ReceivedFrames: 20, MeanNanoseconds: base + 7},
+		Jitter:                              &v1alpha1.Jitter{MeanNanoseconds: base + 6, P99Nanoseconds: base + 8, MaxNanoseconds: base + 9},
 		Latency: v1alpha1.Delays{
 			Samples: 1000, MinNanoseconds: base + 11, MeanNanoseconds: base + 12, P50Nanoseconds: base + 13,
 			P90Nanoseconds: base + 14, P99Nanoseconds: base + 15, P999Nanoseconds: new(base + 16),
 			P9999Nanoseconds: new(base + 17), MaxNanoseconds: base + 18,
 		},
 		DelayVariation: v1alpha1.Delays{Samples: 999, P99Nanoseconds: base + 21},
-	}
+	}, TaggedFrames: &v1alpha1.TaggedFramesResult{SentFrames: 20, ReceivedFrames: 20, MeanNanoseconds: base + 7}}
 }
 
 func measured() []v1alpha1.FrameResult {
@@ -50,8 +49,8 @@ func measured() []v1alpha1.FrameResult {
 		Size: "64", FrameBytes: 64,
 		Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: 31, Layer1BitsPerSecond: 32}},
 		Latency: []v1alpha1.LatencyResult{
-			{Load: "idle", Directions: []v1alpha1.DirectionResult{direction("Forward", 200), direction("Reverse", 100)}},
-			{Load: "starved", Directions: []v1alpha1.DirectionResult{direction("Forward", 200), silent}},
+			{Load: "idle", Directions: []v1alpha1.LatencyDirectionResult{direction("Forward", 200), direction("Reverse", 100)}},
+			{Load: "starved", Directions: []v1alpha1.LatencyDirectionResult{direction("Forward", 200), silent}},
 			{Load: "empty"},
 		},
 	}, {
@@ -69,7 +68,9 @@ func TestEveryMetric(t *testing.T) {
 		v1alpha1.MetricDuplicate:                     {203, 103},
 		v1alpha1.MetricPacketDelayVariationP99:       {204, 104},
 		v1alpha1.MetricPacketDelayVariationP999:      {205, 105},
-		v1alpha1.MetricJitter:                        {206, 106},
+		v1alpha1.MetricJitterMean:                    {206, 106},
+		v1alpha1.MetricJitterP99:                     {208, 108},
+		v1alpha1.MetricJitterMax:                     {209, 109},
 		v1alpha1.MetricTaggedFrameMean:               {207, 107},
 		v1alpha1.MetricLatencyMin:                    {211, 111},
 		v1alpha1.MetricLatencyMean:                   {212, 112},
@@ -148,9 +149,9 @@ func TestEvaluate(t *testing.T) {
 			},
 		},
 		"a starved direction": {
-			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricJitter, Load: "starved", Size: "64"}, AtMost: ptr[int64](1000)},
+			criterion: v1alpha1.Criterion{Name: "c", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricJitterP99, Load: "starved", Size: "64"}, AtMost: ptr[int64](1000)},
 			want: []v1alpha1.Verdict{
-				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "JitterNanoseconds at starved, Reverse, has no figure: nothing arrived"},
+				{Criterion: "c", FigureKey: v1alpha1.FigureKey{Size: "64"}, Result: v1alpha1.VerdictFailed, Message: "JitterP99Nanoseconds at starved, Reverse, has no figure: nothing arrived"},
 			},
 		},
 		"loss of a starved direction is a figure": {

@@ -18,9 +18,9 @@ func TestConfidenceLimit(t *testing.T) {
 			{Goal: "PDR", FramesPerSecond: 1000},
 			{Goal: "floor", FramesPerSecond: 1000, UpperBoundCause: v1alpha1.CauseGeneratorCeiling, Censored: &v1alpha1.CensoredRepeats{Repeats: 1, N: 2, Values: []int64{1000, 1100}}},
 		},
-		Latency: []v1alpha1.LatencyResult{{Load: "half", Directions: []v1alpha1.DirectionResult{
-			{Direction: "Forward", Latency: arrived, Statistics: limits(v1alpha1.MetricLatencyP99, 4000, 6000)},
-			{Direction: "Reverse", Latency: arrived, Statistics: limits(v1alpha1.MetricLatencyP99, 3000, 7000)},
+		Latency: []v1alpha1.LatencyResult{{Load: "half", Directions: []v1alpha1.LatencyDirectionResult{
+			{DirectionResult: v1alpha1.DirectionResult{Direction: "Forward", Latency: arrived}, Statistics: limits(v1alpha1.MetricLatencyP99, 4000, 6000)},
+			{DirectionResult: v1alpha1.DirectionResult{Direction: "Reverse", Latency: arrived}, Statistics: limits(v1alpha1.MetricLatencyP99, 3000, 7000)},
 		}}},
 	}}
 	criterion := func(metric v1alpha1.Metric, goal, load string, atLeast, atMost int64) v1alpha1.Criterion {

@@ -33,11 +33,11 @@ func TestFixedLoadCriteria(t *testing.T) {
 
 // TestTaggedFrameCriteria checks that one direction without a tagged frame leaves no figure.
 func TestTaggedFrameCriteria(t *testing.T) {
-	direction := func(name string, received, mean int64) v1alpha1.DirectionResult {
-		return v1alpha1.DirectionResult{Direction: name, SentFrames: 9, Latency: v1alpha1.Delays{Samples: 9},
+	direction := func(name string, received, mean int64) v1alpha1.LatencyDirectionResult {
+		return v1alpha1.LatencyDirectionResult{DirectionResult: v1alpha1.DirectionResult{Direction: name, SentFrames: 9, Latency: v1alpha1.Delays{Samples: 9}},
 			TaggedFrames: &v1alpha1.TaggedFramesResult{SentFrames: 20, ReceivedFrames: received, MeanNanoseconds: mean}}
 	}
-	load := func(directions ...v1alpha1.DirectionResult) []v1alpha1.LatencyResult {
+	load := func(directions ...v1alpha1.LatencyDirectionResult) []v1alpha1.LatencyResult {
 		return []v1alpha1.LatencyResult{{Load: "ndr100", Directions: directions}}
 	}
 	most := int64(250)
@@ -45,7 +45,7 @@ func TestTaggedFrameCriteria(t *testing.T) {
 		[]v1alpha1.FrameResult{
 			{Size: "64", FrameBytes: 64, Latency: load(direction("Forward", 20, 100), direction("Reverse", 20, 251))},
 			{Size: "128", FrameBytes: 128, Latency: load(direction("Forward", 20, 100), direction("Reverse", 0, 0))},
-			{Size: "256", FrameBytes: 256, Latency: load(direction("Forward", 20, 100), v1alpha1.DirectionResult{Direction: "Reverse"})},
+			{Size: "256", FrameBytes: 256, Latency: load(direction("Forward", 20, 100), v1alpha1.LatencyDirectionResult{DirectionResult: v1alpha1.DirectionResult{Direction: "Reverse"}})},
 		})
 	if got := verdicts[0].Measured; got == nil || *got != 251 || verdicts[0].Result != v1alpha1.VerdictFailed {
 		t.Errorf("%+v", verdicts[0])

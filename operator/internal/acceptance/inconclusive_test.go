@@ -117,8 +117,8 @@ func TestDoubtfulTrials(t *testing.T) {
 	load := func(share *v1alpha1.LoadShare, doubts ...v1alpha1.DoubtCode) v1alpha1.FrameResult {
 		return v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{
 			Load: "half", IntendedFramesPerSecond: 1000, Doubts: doubts, Share: share,
-			Directions: []v1alpha1.DirectionResult{{Direction: "Forward", SentFrames: 100, LossPartsPerMillion: 10,
-				Latency: v1alpha1.Delays{Samples: 100, MinNanoseconds: 50, P99Nanoseconds: 900}}},
+			Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 100, LossPartsPerMillion: 10,
+				Latency: v1alpha1.Delays{Samples: 100, MinNanoseconds: 50, P99Nanoseconds: 900}}}},
 		}}}
 	}
 	check(t, load(nil, pacing),
@@ -154,7 +154,7 @@ func TestBurstsThatLeftSlowly(t *testing.T) {
 func TestPercentilesNeedSamples(t *testing.T) {
 	p999, p9999, pdv := v1alpha1.MetricLatencyP999, v1alpha1.MetricLatencyP9999, v1alpha1.MetricPacketDelayVariationP999
 	direction := v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 5000, Latency: v1alpha1.Delays{Samples: 5000, MaxNanoseconds: 9}}
-	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{direction}}}}
+	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: direction}}}}}
 	few := v1alpha1.DoubtFewSamples
 	check(t, frame,
 		decided{name: "p99.9", metric: p999, load: "idle", atMost: 1000, want: inconclusive, code: few},
@@ -192,9 +192,9 @@ func TestDeadDirections(t *testing.T) {
 			doubts = append(doubts, test.doubt)
 		}
 		check(t, v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{
-			Load: "pdr50", IntendedFramesPerSecond: 1000, Share: test.share, Doubts: doubts, Directions: []v1alpha1.DirectionResult{
-				{Direction: "Forward", SentFrames: 1000, ReceivedFrames: 1000, Latency: v1alpha1.Delays{Samples: 1000, P99Nanoseconds: 5}},
-				{Direction: "Reverse", SentFrames: 1000, LossPartsPerMillion: 1_000_000},
+			Load: "pdr50", IntendedFramesPerSecond: 1000, Share: test.share, Doubts: doubts, Directions: []v1alpha1.LatencyDirectionResult{
+				{DirectionResult: v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 1000, ReceivedFrames: 1000, Latency: v1alpha1.Delays{Samples: 1000, P99Nanoseconds: 5}}},
+				{DirectionResult: v1alpha1.DirectionResult{Direction: "Reverse", SentFrames: 1000, LossPartsPerMillion: 1_000_000}},
 			}}}}, decided{name: name, metric: p99, load: "pdr50", atMost: 100, want: test.want, code: test.code})
 		soak := func(loss int64) v1alpha1.FrameResult {
 			return v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Soak: &v1alpha1.SoakResult{
@@ -216,10 +216,10 @@ func TestDeadDirections(t *testing.T) {
 func TestStalls(t *testing.T) {
 	stall, p99, p999, longest := v1alpha1.DoubtInterruptedTrials, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyP999, v1alpha1.MetricLatencyMax
 	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64,
-		Latency: []v1alpha1.LatencyResult{{Load: "idle", AwayPartsPerMillion: 1000, Directions: []v1alpha1.DirectionResult{{
+		Latency: []v1alpha1.LatencyResult{{Load: "idle", AwayPartsPerMillion: 1000, Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: v1alpha1.DirectionResult{
 			Direction: "Forward", SentFrames: 100_000, ReceivedFrames: 100_000, LossPartsPerMillion: 10,
 			Latency: v1alpha1.Delays{Samples: 100_000, MinNanoseconds: 4, P99Nanoseconds: 900, P999Nanoseconds: new(int64(16_000_000)), MaxNanoseconds: 20_000_000},
-		}}}},
+		}}}}},
 		Soak: &v1alpha1.SoakResult{AwayPartsPerMillion: 1, Worst: v1alpha1.WorstCase{LatencyP99Nanoseconds: 900, LatencyMaxNanoseconds: 20_000_000}},
 	}
 	check(t, frame,
@@ -238,8 +238,8 @@ func TestStalls(t *testing.T) {
 // TestWhatIsNotCounted checks that figures which TRex does not count are no failure of the device.
 func TestWhatIsNotCounted(t *testing.T) {
 	direction := v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 5000, Latency: v1alpha1.Delays{Samples: 5000}}
-	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{direction}}}}
-	for _, metric := range []v1alpha1.Metric{v1alpha1.MetricJitter, v1alpha1.MetricDelayVariationP99, v1alpha1.MetricTaggedFrameMean} {
+	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: direction}}}}}
+	for _, metric := range []v1alpha1.Metric{v1alpha1.MetricJitterMean, v1alpha1.MetricJitterP99, v1alpha1.MetricJitterMax, v1alpha1.MetricDelayVariationP99, v1alpha1.MetricTaggedFrameMean} {
 		check(t, frame, decided{name: string(metric), metric: metric, load: "idle", atMost: 1, want: inconclusive, code: v1alpha1.DoubtNotCounted})
 	}
 }
@@ -274,7 +274,7 @@ func TestDirections(t *testing.T) {
 		"one cannot decide": {direction("Forward", 20_000, 10), direction("Reverse", 5000, 0), inconclusive, 0},
 		"failed wins":       {direction("Forward", 5000, 0), direction("Reverse", 20_000, 101), failed, 101},
 	} {
-		frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "l", Directions: []v1alpha1.DirectionResult{test.forward, test.reverse}}}}
+		frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{Load: "l", Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: test.forward}, {DirectionResult: test.reverse}}}}}
 		got := Judge(v1alpha1.Criterion{AtMost: new(int64(100))}, v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP999, Size: "64", Load: "l"}, figure.Results{Frames: []v1alpha1.FrameResult{frame}}.Figures())
 		if got.Result != test.want || (got.Measured == nil) != (test.measured == 0) || got.Measured != nil && *got.Measured != test.measured {
 			t.Errorf("%s: got %+v", name, got)

@@ -33,11 +33,11 @@ func framesOf(framesPerSecond, p99, loss int64) []v1alpha1.FrameResult {
 	return []v1alpha1.FrameResult{{
 		Size: "64", FrameBytes: 64,
 		Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: framesPerSecond, Regularity: v1alpha1.Regular, UpperBoundCause: v1alpha1.CauseDeviceLoss}},
-		Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{{
-			SentFrames: 1000, LossPartsPerMillion: loss,
+		Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: v1alpha1.DirectionResult{
+			SentFrames: 1000, ReceivedFrames: 1000, LossPartsPerMillion: loss,
 			Latency:        v1alpha1.Delays{Samples: 1000, MeanNanoseconds: p99 / 2, P99Nanoseconds: p99},
-			DelayVariation: v1alpha1.Delays{Samples: 999},
-		}}}},
+			DelayVariation: v1alpha1.Delays{Samples: 999}, Jitter: &v1alpha1.Jitter{},
+		}}}}},
 	}}
 }
 
@@ -151,7 +151,7 @@ func TestMeasured(t *testing.T) {
 		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLoss, Load: "idle"}, Baseline: 0, Measured: new(int64(3))},
 		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLatencyMean, Load: "idle"}, Baseline: 4000, Measured: new(int64(4400)), DifferencePartsPerMillion: new(int64(100_000))},
 		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLatencyP99, Load: "idle"}, Baseline: 8000, Measured: new(int64(8800)), DifferencePartsPerMillion: new(int64(100_000))},
-		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricJitter, Load: "idle"}, Baseline: 0, Measured: new(int64(0))},
+		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricJitterP99, Load: "idle"}, Baseline: 0, Measured: new(int64(0))},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -86,6 +86,7 @@ type Results struct {
 	Frames      []v1alpha1.FrameResult
 	TCP         *v1alpha1.TCPResult
 	Connections *v1alpha1.ConnectionsResult
+	CPU         []v1alpha1.CPUResult
 	Neighbors   *v1alpha1.NoisyNeighborsReport
 	Baseline    *v1alpha1.BaselineReport
 	Calibration []v1alpha1.CalibrationFrame
@@ -94,7 +95,8 @@ type Results struct {
 // Of returns the figures of a run's status in the order of its results.
 func Of(status v1alpha1.BenchmarkRunStatus) []Figure {
 	results := Results{
-		Frames: status.Results, TCP: status.TCP, Connections: status.Connections, Neighbors: status.NoisyNeighbors, Baseline: status.Baseline,
+		Frames: status.Results, TCP: status.TCP, Connections: status.Connections, CPU: status.CPU,
+		Neighbors: status.NoisyNeighbors, Baseline: status.Baseline,
 	}
 	if status.Generator != nil {
 		results.Calibration = status.Generator.Calibration
@@ -110,6 +112,9 @@ func (r Results) Figures() []Figure {
 	}
 	w.tcp(r.TCP)
 	w.connections(r.Connections)
+	for _, c := range r.CPU {
+		w.cpu(c)
+	}
 	w.neighbors(r.Neighbors)
 	w.baseline(r.Baseline)
 	for _, c := range r.Calibration {

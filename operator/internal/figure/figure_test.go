@@ -99,18 +99,19 @@ func TestKeysOfPartsAreUnique(t *testing.T) {
 	direction := []v1alpha1.DirectionResult{{Direction: "Forward"}, {Direction: "Reverse"}}
 	results := Results{Frames: []v1alpha1.FrameResult{{
 		Size:        "64",
-		Latency:     []v1alpha1.LatencyResult{{Load: "warm-up", Directions: direction}},
+		Latency:     []v1alpha1.LatencyResult{{Load: "warm-up", Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: direction[0]}, {DirectionResult: direction[1]}}}},
 		FixedLoad:   []v1alpha1.FixedLoadResult{{Profile: "p", Repeats: []v1alpha1.RepeatResult{{Repeat: 1, Directions: direction}, {Repeat: 2, Directions: direction}}}},
 		FirstFrame:  []v1alpha1.FirstFrameResult{{Direction: "Forward"}, {Direction: "Reverse"}},
 		Soak:        &v1alpha1.SoakResult{Intervals: []v1alpha1.SoakInterval{{}, {StartSeconds: 300}}},
 		BackToBack:  &v1alpha1.BackToBackResult{Bursts: []int64{1, 2}},
 		Recovery:    &v1alpha1.RecoveryResult{UpperBoundMilliseconds: new(int64(2)), LowerBoundMilliseconds: new(int64(1)), ResolutionMilliseconds: new(int64(1))},
 		ReceiveRate: &v1alpha1.ReceiveRateResult{Trials: []v1alpha1.ReceiveRateTrial{{Trial: 1}, {Trial: 2}}},
-		CPU: []v1alpha1.CPUResult{
-			{FigureKey: v1alpha1.FigureKey{Goal: "NDR"}, Node: &v1alpha1.NodeCPU{}}, {FigureKey: v1alpha1.FigureKey{Load: "p"}, Node: &v1alpha1.NodeCPU{}},
-			{FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricReceiveRate}, Node: &v1alpha1.NodeCPU{}},
-		},
 	}}}
+	for _, key := range []v1alpha1.FigureKey{
+		{Size: "64", Goal: "NDR"}, {Size: "64", Load: "p"}, {Size: "64", Metric: v1alpha1.MetricReceiveRate}, {Streams: 1}, {Load: "p"},
+	} {
+		results.CPU = append(results.CPU, v1alpha1.CPUResult{FigureKey: key, Node: &v1alpha1.NodeCPU{}})
+	}
 	seen := map[Key]bool{}
 	for _, f := range results.Figures() {
 		if seen[f.Key] {

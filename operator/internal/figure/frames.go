@@ -18,7 +18,14 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		key.Load = load.Load
 		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts).away(load.AwayPartsPerMillion)
 		for _, d := range load.Directions {
-			p.direction(d)
+			at := p
+			at.key.Direction, at.statistics = d.Direction, d.Statistics
+			at.direction(d.DirectionResult)
+			sent := int64(0)
+			if d.TaggedFrames != nil {
+				sent = d.TaggedFrames.SentFrames
+			}
+			at.unlessArrived(d.DirectionResult, sent).tagged(d.TaggedFrames)
 		}
 	}
 	for _, first := range frame.FirstFrame {
@@ -42,11 +49,6 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		m.add(w, size, frame)
 	}
 	w.soak(size, frame.Soak)
-	for _, c := range frame.CPU {
-		key := size
-		key.Goal, key.Load = c.Goal, c.Load
-		w.cpu(key, c)
-	}
 }
 
 // atLoad adds what a load was, and returns the place for its figures.
@@ -128,7 +130,6 @@ func boundOf(cause v1alpha1.UpperBoundCause) Bound {
 // nothing arrived has delays without samples.
 func (p place) direction(d v1alpha1.DirectionResult) {
 	p.key.Direction = d.Direction
-	p.statistics = d.Statistics
 	p.add("SentFrames", d.SentFrames)
 	p.add("ReceivedFrames", d.ReceivedFrames)
 	p.addKnown("SentFragments", d.SentFragments)
@@ -136,6 +137,9 @@ func (p place) direction(d v1alpha1.DirectionResult) {
 	if d.OverflowFrames+d.RefusedFrames > 0 {
 		p.add("OverflowFrames", d.OverflowFrames)
 		p.add("RefusedFrames", d.RefusedFrames)
+	}
+	if d.PeakFramesPerSecond > 0 {
+		p.add("PeakFramesPerSecond", d.PeakFramesPerSecond)
 	}
 	p.from(d.SentFrames).add(v1alpha1.MetricLoss, d.LossPartsPerMillion)
 	arrived := p.from(d.Latency.Samples)
@@ -148,13 +152,7 @@ func (p place) direction(d v1alpha1.DirectionResult) {
 	p.unlessArrived(d, d.DelayVariation.Samples).delays("DelayVariation", d.DelayVariation)
 	arrived.add(v1alpha1.MetricPacketDelayVariationP99, d.PacketDelayVariationP99Nanoseconds)
 	arrived.addPercentile(v1alpha1.MetricPacketDelayVariationP999, d.PacketDelayVariationP999Nanoseconds, measure.MinP999Samples)
-	jitter := jitterSamples(d)
-	p.unlessArrived(d, jitter).from(jitter).add(v1alpha1.MetricJitter, d.JitterNanoseconds)
-	sent := int64(0)
-	if d.TaggedFrames != nil {
-		sent = d.TaggedFrames.SentFrames
-	}
-	p.unlessArrived(d, sent).tagged(d.TaggedFrames)
+	p.jitter(d)
 }
 
 // unlessArrived returns the place for figures of which nothing was counted although frames
@@ -166,13 +164,16 @@ func (p place) unlessArrived(d v1alpha1.DirectionResult, counted int64) place {
 	return p
 }
 
-// jitterSamples returns the samples of the delays if their variation was not counted,
-// as with TRex, whose jitter is never 0 where there is one.
-func jitterSamples(d v1alpha1.DirectionResult) int64 {
-	if d.DelayVariation.Samples == 0 && d.JitterNanoseconds > 0 {
-		return d.Latency.Samples
+// jitter adds no figure of frames that arrived where the generator keeps no jitter.
+func (p place) jitter(d v1alpha1.DirectionResult) {
+	j, values := d.Jitter, max(0, d.ReceivedFrames-1)
+	if j == nil {
+		j, values = &v1alpha1.Jitter{}, 0
 	}
-	return d.DelayVariation.Samples
+	p = p.unlessArrived(d, values).from(values)
+	p.add(v1alpha1.MetricJitterMean, j.MeanNanoseconds)
+	p.add(v1alpha1.MetricJitterP99, j.P99Nanoseconds)
+	p.add(v1alpha1.MetricJitterMax, j.MaxNanoseconds)
 }
 
 func (p place) delays(of v1alpha1.Metric, d v1alpha1.Delays) {
@@ -233,7 +234,7 @@ func (p place) worst(c v1alpha1.WorstCase) {
 	p.add(v1alpha1.MetricLatencyP99, c.LatencyP99Nanoseconds)
 	p.add(v1alpha1.MetricLatencyMax, c.LatencyMaxNanoseconds)
 	p.addKnown("DelayVariationMaxNanoseconds", c.DelayVariationMaxNanoseconds)
-	p.add(v1alpha1.MetricJitter, c.JitterNanoseconds)
+	p.addKnown(v1alpha1.MetricJitterP99, c.JitterP99Nanoseconds)
 	p.add("OneWayBudgetPartsPerMillion", c.OneWayBudgetPartsPerMillion)
 }
 
@@ -255,6 +256,6 @@ func (w *walk) soak(key Key, r *v1alpha1.SoakResult) {
 		p.add(v1alpha1.MetricLatencyP50, i.P50Nanoseconds)
 		p.add(v1alpha1.MetricLatencyP99, i.P99Nanoseconds)
 		p.add(v1alpha1.MetricLatencyMax, i.MaxNanoseconds)
-		p.add(v1alpha1.MetricJitter, i.JitterNanoseconds)
+		p.addKnown(v1alpha1.MetricJitterP99, i.JitterP99Nanoseconds)
 	}
 }

@@ -10,17 +10,17 @@ import (
 )
 
 func side(rate, p99, lost, goodput int64) Results {
-	direction := v1alpha1.DirectionResult{
+	direction := v1alpha1.LatencyDirectionResult{DirectionResult: v1alpha1.DirectionResult{
 		Direction: "Forward", SentFrames: 1000, LossPartsPerMillion: lost,
 		Latency: v1alpha1.Delays{Samples: 10, MeanNanoseconds: p99 / 2, P99Nanoseconds: p99},
-	}
+	}}
 	slower := direction
 	slower.Direction, slower.Latency.P99Nanoseconds = "Reverse", p99+1
 	return Results{
 		Frames: []v1alpha1.FrameResult{{
 			Size: "64", FrameBytes: 64,
 			Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: rate}},
-			Latency:    []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{direction, slower}}},
+			Latency:    []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.LatencyDirectionResult{direction, slower}}},
 		}},
 		TCP: &v1alpha1.TCPResult{Streams: []v1alpha1.TCPStreamsResult{{Streams: 4, Directions: []v1alpha1.TCPDirectionResult{
 			{Direction: "Forward", GoodputBitsPerSecond: goodput}, {Direction: "Reverse", GoodputBitsPerSecond: goodput - 1},

@@ -12,9 +12,6 @@ func (w *walk) tcp(result *v1alpha1.TCPResult) {
 			key.Direction = d.Direction
 			w.tcpDirection(key, d)
 		}
-		if s.CPU != nil {
-			w.cpu(Key{FigureKey: v1alpha1.FigureKey{Streams: s.Streams}}, *s.CPU)
-		}
 	}
 }
 
@@ -71,14 +68,12 @@ func (w *walk) connections(result *v1alpha1.ConnectionsResult) {
 		p.add("ConnectionsReverseBitsPerSecond", l.ReverseBitsPerSecond)
 		p.add("ConnectionsRetransmits", l.Retransmits)
 		p.add("ConnectionsGeneratorCPUPartsPerMillion", l.GeneratorCPUPartsPerMillion)
-		if l.CPU != nil {
-			w.cpu(key, *l.CPU)
-		}
 	}
 }
 
 // cpu adds what the node and the functions used in the trials of one key.
-func (w *walk) cpu(key Key, c v1alpha1.CPUResult) {
+func (w *walk) cpu(c v1alpha1.CPUResult) {
+	key := Key{FigureKey: c.FigureKey}
 	w.at(key).addKnown("CPUSentFrames", c.SentFrames)
 	if n := c.Node; n != nil {
 		p := w.at(key).from(max(1, int64(c.Trials)))

@@ -19,7 +19,9 @@ var tails = map[v1alpha1.Metric]int64{
 	v1alpha1.MetricDelayVariationP99:        10_000,
 	v1alpha1.MetricPacketDelayVariationP99:  10_000,
 	v1alpha1.MetricPacketDelayVariationP999: 1_000,
-	v1alpha1.MetricJitter:                   0,
+	v1alpha1.MetricJitterMean:               0,
+	v1alpha1.MetricJitterP99:                0, // one late frame is in dozens of its values
+	v1alpha1.MetricJitterMax:                0,
 	v1alpha1.MetricTaggedFrameMean:          0,
 }
 

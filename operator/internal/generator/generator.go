@@ -53,8 +53,8 @@ type Limits struct {
 	// ReceiveRing says that frames that are due wait in a ring while the device holds the core
 	// that sends, so that a device on this core can lose them.
 	ReceiveRing bool
-	// DelayVariation says that it measures the delay variation from frame to frame
-	// (IPDV), and not only its mean.
+	// DelayVariation says that it measures the delay variation from frame to frame (IPDV),
+	// and the jitter over a trial.
 	DelayVariation bool
 	// Stateful is nil if the generator has no TCP. Machines at the chain's ends then make
 	// the TCP connections, and runs cannot measure connections.

@@ -16,6 +16,8 @@ import (
 	"github.com/insomniacslk/dhcp/dhcpv4/nclient4"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/clock"
 )
 
 const (
@@ -34,10 +36,7 @@ func serve(ctx context.Context, c Card, port int, handler http.Handler, log *slo
 			log.Error("management", "interface", c.Interface, "problem", err.Error())
 			last = err.Error()
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(retryPause):
-		}
+		_ = clock.Sleep(ctx, retryPause) // the loop looks at the context
 	}
 }
 

@@ -10,7 +10,6 @@ package measure
 import (
 	"errors"
 	"fmt"
-	"math"
 	"net/netip"
 	"time"
 )
@@ -157,6 +156,14 @@ type Distributions struct {
 	Lateness string `json:"lateness,omitempty"`
 }
 
+// Jitter is RFC 3550 section 6.4.1's running mean with gain 1/16, over the trial: all values after
+// the first frame's.
+type Jitter struct {
+	MeanNanoseconds uint64 `json:"mean"`
+	P99Nanoseconds  uint64 `json:"p99"`
+	MaxNanoseconds  uint64 `json:"max"`
+}
+
 // TaggedFrame is the one frame of a stream that was timed by itself: the first that was due
 // at the trial's TaggedFrameNanoseconds or later.
 type TaggedFrame struct {
@@ -174,11 +181,17 @@ type DirectionOutcome struct {
 	// IntendedFrames is load times duration; 0 if the load was "as fast as possible".
 	IntendedFrames uint64 `json:"intendedFrames"`
 	// SentFrames are the offered load (RFC 2285 section 3.5.2). On a path with HopInline that is
-	// every frame whose time came; on others OverflowFrames and RefusedFrames are not sent.
+	// every frame whose time came; on others OverflowFrames, LeftFrames and RefusedFrames are not sent.
 	SentFrames uint64 `json:"sentFrames"`
 	// OverflowFrames were due and found the generator's receive ring full, which represents
 	// the receive ring of the device's port.
 	OverflowFrames uint64 `json:"overflowFrames,omitempty"`
+	// LeftFrames were still in that ring when the trial was cut off. On a path with HopInline they
+	// are sent, and lost by the device.
+	LeftFrames uint64 `json:"leftFrames,omitempty"`
+	// MostInMillisecond is the most frames that left within a millisecond; 0 if the driver does not
+	// count it.
+	MostInMillisecond uint64 `json:"mostInMillisecond,omitempty"`
 	// RefusedFrames were handed to the sending port, which dropped them.
 	RefusedFrames uint64 `json:"refusedFrames,omitempty"`
 	// ReceivedFrames counts distinct frames of this trial that arrived.
@@ -213,8 +226,8 @@ type DirectionOutcome struct {
 	// Distributions are whole, where Latency and Lateness are figures of them. Records have them as
 	// far as there is room.
 	Distributions *Distributions `json:"distributions,omitempty"`
-	// JitterNanoseconds is RFC 3550 section 6.4.1's running mean with gain 1/16, at the trial's end.
-	JitterNanoseconds uint64 `json:"jitterNanoseconds"`
+	// Jitter is nil if fewer than two frames arrived, and if the driver does not count it.
+	Jitter *Jitter `json:"jitter,omitempty"`
 }
 
 // LostFrames returns how many sent frames never arrived.
@@ -313,8 +326,8 @@ type Outcome struct {
 	// StartUncertaintyNanoseconds is how much later than StartedAt, and than SendingNanoseconds
 	// after it, the first and the last frame may have left: a driver may know only when it asked.
 	StartUncertaintyNanoseconds int64 `json:"startUncertaintyNanoseconds,omitempty"`
-	// SendingNanoseconds is the time from the first to the last frame's due time, over which
-	// rates are computed.
+	// SendingNanoseconds is the time in which frames become due: the trial's duration where a load
+	// was set, otherwise the time until the last frame's departure.
 	SendingNanoseconds int64 `json:"sendingNanoseconds"`
 	// TotalNanoseconds is the whole time of the trial, including its settling and overheads.
 	TotalNanoseconds int64 `json:"totalNanoseconds"`
@@ -333,74 +346,6 @@ type Outcome struct {
 	// Connections is set for a trial of connections, which has no Directions either.
 	Connections *ConnectionsOutcome `json:"connections,omitempty"`
 	Doubts      []Doubt             `json:"doubts,omitempty"`
-}
-
-// Valid reports whether no doubt forbids the use of the outcome.
-func (o Outcome) Valid() bool {
-	for _, d := range o.Doubts {
-		if d.Invalid {
-			return false
-		}
-	}
-	return true
-}
-
-// LossRatio returns that of the worse direction, so that a device cannot hide loss in one
-// direction.
-func (o Outcome) LossRatio() float64 {
-	worst := 0.0
-	for _, d := range o.Directions {
-		worst = max(worst, d.LossRatio())
-	}
-	return worst
-}
-
-// UnsentRatio returns unsent over intended of the worse direction.
-func (o Outcome) UnsentRatio() float64 {
-	worst := 0.0
-	for _, d := range o.Directions {
-		if d.IntendedFrames > 0 {
-			worst = max(worst, float64(d.UnsentFrames())/float64(d.IntendedFrames))
-		}
-	}
-	return worst
-}
-
-// OfferedFramesPerSecond returns the lower of the directions' sent frames over the sending
-// time. A direction with a share of the load is scaled up to all of it.
-func (o Outcome) OfferedFramesPerSecond() float64 {
-	return o.rate(o.SendingNanoseconds, func(d DirectionOutcome) uint64 { return d.SentFrames })
-}
-
-// ForwardingFramesPerSecond returns the forwarding rate (RFC 2285 section 3.6.1) of the
-// slower direction, scaled like OfferedFramesPerSecond. Frames that left the driver's ring after the
-// sending time took that time too.
-func (o Outcome) ForwardingFramesPerSecond() float64 {
-	return o.rate(o.SendingNanoseconds+o.DrainNanoseconds, func(d DirectionOutcome) uint64 { return d.ReceivedFrames })
-}
-
-// Explainable returns how many of a direction's lost frames may be missing because a sending
-// thread was kept off its core. On a path with HopInline that costs frames only in the ring.
-func (o Outcome) Explainable(d DirectionOutcome) uint64 {
-	if o.Hop == HopInline {
-		return min(d.LostFrames(), d.OverflowFrames)
-	}
-	return d.LostFrames()
-}
-
-func (o Outcome) rate(nanoseconds int64, count func(DirectionOutcome) uint64) float64 {
-	if len(o.Directions) == 0 || o.SendingNanoseconds <= 0 {
-		return 0
-	}
-	slowest := math.Inf(1)
-	for _, d := range o.Directions {
-		whole := float64(count(d))
-		if d.LoadPercent > 0 {
-			whole = whole * 100 / float64(d.LoadPercent)
-		}
-		slowest = min(slowest, whole)
-	}
-	return slowest / (float64(nanoseconds) / 1e9)
 }
 
 // LineRateFramesPerSecond returns the most frames of a size that a link can carry: bits per

@@ -106,8 +106,8 @@ func TestEvidence(t *testing.T) {
 	if diff := cmp.Diff(bareStore.Records(), store.Records(), cmpopts.IgnoreFields(measure.Record{}, "Evidence", "Measurer")); diff != "" {
 		t.Error(diff)
 	}
-	if len(figures.Frames[0].CPU) == 0 || figures.Frames[0].CPU[0].Node == nil {
-		t.Errorf("%+v", figures.Frames[0].CPU)
+	if len(figures.CPU) == 0 || figures.CPU[0].Node == nil {
+		t.Errorf("%+v", figures.CPU)
 	}
 	var device measure.DeviceState
 	if err := json.Unmarshal([]byte(l.server.Data()[measure.KeyDevice]), &device); err != nil || device.Node == nil || device.Node.OnlineCPUs != 4 {
@@ -126,7 +126,7 @@ func TestEvidenceThatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	store, figures := l.stored(t)
-	if !store.Finished() || len(figures.Frames) != 2 || len(figures.Frames[0].CPU) > 0 {
+	if !store.Finished() || len(figures.Frames) != 2 || len(figures.CPU) > 0 {
 		t.Errorf("%+v", figures.Frames)
 	}
 	warned := 0

@@ -23,6 +23,11 @@ type Generator struct {
 	generator.Pod
 }
 
+// fromFrameToFrame are the metrics that need the delay variation of each frame.
+var fromFrameToFrame = []v1alpha1.Metric{
+	v1alpha1.MetricDelayVariationP99, v1alpha1.MetricJitterMean, v1alpha1.MetricJitterP99, v1alpha1.MetricJitterMax,
+}
+
 // requirements lists what a run asks of its generator, one for each limit. Each says which field
 // asks for what, and how a user avoids it.
 var requirements = []struct {
@@ -51,9 +56,9 @@ var requirements = []struct {
 		}
 		return ""
 	}},
-	{"acceptance", "use JitterNanoseconds or PacketDelayVariationP99Nanoseconds", func(l generator.Limits) bool { return l.DelayVariation }, func(run v1alpha1.Experiment) string {
+	{"acceptance", "use PacketDelayVariationP99Nanoseconds", func(l generator.Limits) bool { return l.DelayVariation }, func(run v1alpha1.Experiment) string {
 		for _, criterion := range run.Acceptance {
-			if criterion.Metric == v1alpha1.MetricDelayVariationP99 {
+			if slices.Contains(fromFrameToFrame, criterion.Metric) {
 				return fmt.Sprintf("a verdict on %s (%q)", criterion.Metric, criterion.Name)
 			}
 		}

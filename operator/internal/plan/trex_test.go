@@ -129,7 +129,13 @@ func TestTRexIsRefused(t *testing.T) {
 			plantest.TRexAFPacket(), func(in *plan.Input) {
 				in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "steady", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricDelayVariationP99}}}
 			},
-			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.experiment.acceptance", `DelayVariationP99Nanoseconds ("steady")`}, "JitterNanoseconds",
+			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.experiment.acceptance", `DelayVariationP99Nanoseconds ("steady")`}, "use PacketDelayVariationP99Nanoseconds",
+		},
+		"a verdict on jitter": {
+			plantest.TRexAFPacket(), func(in *plan.Input) {
+				in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "steady", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricJitterMax}}}
+			},
+			v1alpha1.ReasonNotOfferedByDriver, []string{"spec.experiment.acceptance", `JitterMaxNanoseconds ("steady")`}, "driver XDP",
 		},
 		"other ports for the server": {
 			plantest.TRexAFPacket(), extra(`{"zmq_rpc_port":5555}`),
@@ -202,8 +208,8 @@ func TestTRexIsOffered(t *testing.T) {
 		"a mix": func(in *plan.Input) {
 			in.Run.Spec.Experiment.Traffic.IMIX = []v1alpha1.FrameMix{{Name: v1alpha1.MixSimple}}
 		},
-		"a verdict on jitter": func(in *plan.Input) {
-			in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "steady", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricJitter}}}
+		"a verdict on packet delay variation": func(in *plan.Input) {
+			in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "steady", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricPacketDelayVariationP99}}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,17 +28,18 @@ func attemptsOf(records []measure.Record) []attempt {
 	return out
 }
 
-// ended returns when the last frame of a trial was sent.
+// ended returns when the last frame of a trial was due.
 func ended(r measure.Record) time.Time {
 	return r.Outcome.StartedAt.Add(time.Duration(r.Outcome.SendingNanoseconds))
 }
 
 // interrupted reports whether the device had too long a rest between two trials, or the clock
-// was set back.
+// was set back. It has no rest while frames leave the generator's ring.
 func (a attempt) interrupted() bool {
 	before := a.overload
 	for _, r := range a.trials {
-		if gap := r.Outcome.StartedAt.Sub(ended(before)); gap < 0 || gap > maxRecoveryGap {
+		gap := r.Outcome.StartedAt.Sub(ended(before)) - time.Duration(before.Outcome.DrainNanoseconds)
+		if gap < 0 || gap > maxRecoveryGap {
 			return true
 		}
 		before = r
@@ -56,7 +57,7 @@ func (a attempt) row() int {
 		if i > 0 {
 			before = a.trials[i-1]
 		}
-		if doubted(r) || hasDoubt(before, measure.DoubtStillArriving) || !lossless([]measure.Record{r}, 1) {
+		if doubted(r) || hasDoubt(before, measure.DoubtStillArriving) || fellShort(r) || r.Outcome.LossRatio() > 0 {
 			break
 		}
 		n++
@@ -75,11 +76,11 @@ func lossy(r measure.Record) bool { return !doubted(r) && !fellShort(r) && r.Out
 // doubted reports whether a trial shows nothing of the device.
 func doubted(r measure.Record) bool { return invalidReason(r) != "" || interrupted(r) }
 
-// overloaded reports whether frames of an overload were lost that was sent in full, or at least
-// faster than the throughput.
+// overloaded reports whether frames of an overload were lost, or not carried in its time, that was
+// sent in full, or at least faster than the throughput.
 func (a attempt) overloaded(throughput float64) bool {
 	o := a.overload.Outcome
-	return o.LossRatio() > 0 && (!fellShort(a.overload) || o.OfferedFramesPerSecond() > throughput)
+	return o.LossOverTime() > 0 && (!fellShort(a.overload) || o.OfferedFramesPerSecond() > throughput)
 }
 
 // recoveryRule is what decides how an attempt ends.
@@ -100,7 +101,7 @@ func (a attempt) end(r recoveryRule) v1alpha1.RecoveryEnd {
 	switch {
 	case fellShort(a.overload) && !a.overloaded(r.throughput):
 		return v1alpha1.RecoveryGeneratorCeiling
-	case a.overload.Outcome.LossRatio() == 0:
+	case a.overload.Outcome.LossOverTime() == 0:
 		return v1alpha1.RecoveryNotOverloaded
 	case a.interrupted():
 		return v1alpha1.RecoveryInterrupted

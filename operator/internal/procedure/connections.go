@@ -58,6 +58,14 @@ func (connectionsOf) reportRun(w *replay, figures *Figures) {
 	figures.Connections = w.connectionsResult()
 }
 
+func (connectionsOf) cpuGroups(p *part) []cpuGroup {
+	key := v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsEstablished, Load: p.load.Name}
+	if ptr.Deref(p.connections.ConcurrentConnections, 0) > 0 {
+		key.Metric = v1alpha1.MetricConnectionsHeld
+	}
+	return []cpuGroup{{key, []measure.Record{*p.last()}}}
+}
+
 func (connectionsOf) warn(w *replay, d *warningList, _ measure.Size, _ []*part) { w.warnConnections(d) }
 
 func validateConnections(instr measure.Instructions) error {
@@ -142,13 +150,6 @@ func (w *replay) connectionsResult() *v1alpha1.ConnectionsResult {
 		}
 		result := combineConnections(load, group)
 		result.Doubts = connectionsDoubts(result, group, doubtsOf(records))
-		if used, found := usedIn(records); found {
-			used.FigureKey = v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsEstablished, Load: load.Name}
-			if result.HeldConnections != nil {
-				used.Metric = v1alpha1.MetricConnectionsHeld
-			}
-			result.CPU = &used
-		}
 		out.Loads = append(out.Loads, result)
 		out.Program = programOf(group[len(group)-1].Program)
 	}

@@ -9,29 +9,32 @@ import (
 )
 
 const (
-	// maxCPUFigures and maxFunctionFigures are bounds of the API: for what the chain used at
-	// one frame size, and for what single functions did in a run.
-	maxCPUFigures      = 24
+	// maxCPUFigures and maxFunctionFigures are bounds of the API: for what the chain used in a
+	// run, and for what single functions did.
+	maxCPUFigures      = 1024
 	maxFunctionFigures = 256
 )
 
-// addCPU adds to each figure what the chain used in the trials of the figure.
-func (w *replay) addCPU(frames []v1alpha1.FrameResult) {
+// cpu returns what the chain used in the trials of each figure: those of the sizes first, then
+// those of no size.
+func (w *replay) cpu(frames []v1alpha1.FrameResult) []v1alpha1.CPUResult {
+	var out []v1alpha1.CPUResult
 	functions := 0
-	for i := range frames {
-		for _, group := range w.cpuGroups(frames[i].Size) {
+	for _, frame := range append(slices.Clone(frames), v1alpha1.FrameResult{}) {
+		for _, group := range w.cpuGroups(frame.Size) {
 			result, found := usedIn(group.records)
-			if !found || len(frames[i].CPU) == maxCPUFigures {
+			if !found || len(out) == maxCPUFigures {
 				continue
 			}
 			result.FigureKey = group.key
-			result.Size = frames[i].Size
+			result.Size = frame.Size
 			if functions += len(result.Functions); functions > maxFunctionFigures {
 				result.Functions = nil
 			}
-			frames[i].CPU = append(frames[i].CPU, result)
+			out = append(out, result)
 		}
 	}
+	return out
 }
 
 // cpuGroup holds the trials of one reported figure, over all repeats.

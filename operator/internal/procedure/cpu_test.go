@@ -120,20 +120,22 @@ func TestEvidenceBesideFigures(t *testing.T) {
 		bare[i].Evidence = nil
 	}
 	got, want := Results(instr, records), Results(instr, bare)
-	for i, frame := range got.Frames {
-		if len(frame.CPU) != len(frame.Throughput)+len(frame.Latency) {
-			t.Errorf("%d bytes: %d uses for %d goals and %d loads", frame.FrameBytes, len(frame.CPU), len(frame.Throughput), len(frame.Latency))
+	uses := map[string]int{}
+	for _, c := range got.CPU {
+		uses[c.Size]++
+		if c.Node == nil || c.Node.SoftirqMilliCPU != 900 || len(c.Functions) != 1 || c.Trials < 1 {
+			t.Errorf("%+v", c)
 		}
-		for _, c := range frame.CPU {
-			if c.Node == nil || c.Node.SoftirqMilliCPU != 900 || len(c.Functions) != 1 || c.Trials < 1 {
-				t.Errorf("%+v", c)
-			}
-			if c.Load != "" && c.Trials != 1 {
-				t.Errorf("%+v", c)
-			}
+		if c.Load != "" && c.Trials != 1 {
+			t.Errorf("%+v", c)
 		}
-		got.Frames[i].CPU = nil
 	}
+	for _, frame := range got.Frames {
+		if uses[frame.Size] != len(frame.Throughput)+len(frame.Latency) {
+			t.Errorf("%s: %d uses for %d goals and %d loads", frame.Size, uses[frame.Size], len(frame.Throughput), len(frame.Latency))
+		}
+	}
+	got.CPU = nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -337,7 +339,7 @@ func TestCPUOfTaggedFrames(t *testing.T) {
 	for i := range records {
 		records[i].Evidence = seen(nil)
 	}
-	for _, c := range Results(instr, records).Frames[0].CPU {
+	for _, c := range Results(instr, records).CPU {
 		if c.Load != "" && c.Trials != streams {
 			t.Errorf("load %s: the use of %d trials, want that of %d streams", c.Load, c.Trials, streams)
 		}

@@ -171,11 +171,11 @@ func TestPercentilesOverRepeats(t *testing.T) {
 	of := func(samples int64, p999 *int64) v1alpha1.DirectionResult {
 		return v1alpha1.DirectionResult{Latency: v1alpha1.Delays{Samples: samples, P999Nanoseconds: p999}, PacketDelayVariationP999Nanoseconds: p999}
 	}
-	both := combineDirection([]v1alpha1.DirectionResult{of(20_000, new(int64(10))), of(20_000, new(int64(13)))})
+	both, _ := combineDirection([]v1alpha1.DirectionResult{of(20_000, new(int64(10))), of(20_000, new(int64(13)))})
 	if p := both.Latency.P999Nanoseconds; p == nil || *p != 12 || *both.PacketDelayVariationP999Nanoseconds != 12 {
 		t.Errorf("of two repeats: %+v", both)
 	}
-	one := combineDirection([]v1alpha1.DirectionResult{of(20_000, new(int64(10))), of(9_000, nil)})
+	one, _ := combineDirection([]v1alpha1.DirectionResult{of(20_000, new(int64(10))), of(9_000, nil)})
 	if one.Latency.P999Nanoseconds != nil || one.PacketDelayVariationP999Nanoseconds != nil || one.Latency.Samples != 29_000 {
 		t.Errorf("where one has none: %+v", one)
 	}

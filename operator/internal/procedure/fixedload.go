@@ -148,8 +148,16 @@ func worsen(worst *v1alpha1.WorstCase, d v1alpha1.DirectionResult) {
 	if largest := worst.DelayVariationMaxNanoseconds; d.DelayVariation.Samples > 0 && (largest == nil || *largest < d.DelayVariation.MaxNanoseconds) {
 		worst.DelayVariationMaxNanoseconds = new(d.DelayVariation.MaxNanoseconds)
 	}
-	worst.JitterNanoseconds = max(worst.JitterNanoseconds, d.JitterNanoseconds)
+	worst.JitterP99Nanoseconds = worseJitter(worst.JitterP99Nanoseconds, d.Jitter)
 	worst.OneWayBudgetPartsPerMillion = oneWayShare(worst.LatencyMaxNanoseconds)
+}
+
+// worseJitter returns the larger p99, nil where neither is known.
+func worseJitter(worst *int64, j *v1alpha1.Jitter) *int64 {
+	if j == nil || worst != nil && *worst >= j.P99Nanoseconds {
+		return worst
+	}
+	return new(j.P99Nanoseconds)
 }
 
 // oneWayShare returns a delay's share of the one-way budget in parts per million, rounded up.

@@ -108,7 +108,7 @@ func TestFixedLoadWorstCase(t *testing.T) {
 		case 2:
 			d.Latency.MaxNanoseconds = 75_000_000
 		case 3:
-			d.JitterNanoseconds = 123_456
+			d.Jitter.P99Nanoseconds = 123_456
 			d.ReceivedFrames--
 		}
 	}
@@ -123,7 +123,7 @@ func TestFixedLoadWorstCase(t *testing.T) {
 	}
 	worst := Results(instr, records).Frames[0].FixedLoad[0].Worst
 	if worst.LatencyMaxNanoseconds != 75_000_000 || worst.OneWayBudgetPartsPerMillion != 500_000 ||
-		worst.JitterNanoseconds != 123_456 || worst.LossPartsPerMillion != 1 {
+		*worst.JitterP99Nanoseconds != 123_456 || worst.LossPartsPerMillion != 1 {
 		t.Errorf("%+v", worst)
 	}
 }

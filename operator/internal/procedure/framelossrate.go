@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -96,14 +97,14 @@ func (p *part) takeSteady(records []measure.Record, s sorter) error {
 	return p.unreliable(s.invalid)
 }
 
-// lossless reports whether the last n records lost nothing of a load that was sent in full: a
-// load that the generator did not reach proves nothing about it.
+// lossless reports whether the last n records lost nothing of a load that was sent in full, and
+// carried in its time: a load that the generator did not reach proves nothing about it.
 func lossless(records []measure.Record, n int) bool {
 	if len(records) < n {
 		return false
 	}
 	for _, r := range records[len(records)-n:] {
-		if r.Outcome.LossRatio() > 0 || fellShort(r) {
+		if r.Outcome.LossOverTime() > 0 || fellShort(r) {
 			return false
 		}
 	}
@@ -133,7 +134,7 @@ func (w *replay) lossCurve(p *part) *v1alpha1.FrameLossRateResult {
 			IntendedFramesPerSecond:   signed(r.Trial.IntendedFramesPerSecond),
 			OfferedFramesPerSecond:    signed(wholeFrames(r.Outcome.OfferedFramesPerSecond())),
 			ForwardingFramesPerSecond: signed(wholeFrames(r.Outcome.ForwardingFramesPerSecond())),
-			LossPartsPerMillion:       worstLoss(r.Outcome),
+			LossPartsPerMillion:       lossOverTime(r.Outcome),
 		})
 	}
 	return out
@@ -146,4 +147,13 @@ func worstLoss(o measure.Outcome) int64 {
 		worst = max(worst, lossPartsPerMillion(d.LostFrames(), d.SentFrames))
 	}
 	return worst
+}
+
+// lossOverTime returns the same with the frames that did not leave the generator's ring in the
+// trial's time, for figures that say what the device carries. It rounds up too.
+func lossOverTime(o measure.Outcome) int64 {
+	if over := o.LossOverTime(); over > o.LossRatio() {
+		return int64(math.Ceil(over * 1e6))
+	}
+	return worstLoss(o)
 }

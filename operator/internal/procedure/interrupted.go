@@ -15,9 +15,6 @@ const (
 	// longestAway is how long a sending thread may be kept off its core in one piece before what
 	// is missing is looked at: no interrupt takes as long, another program's turn does.
 	longestAway = time.Millisecond
-	// explainedTimes is how many times the frames that were due while a thread was away may be
-	// missing and still be due to that: those of other, shorter pieces are among them.
-	explainedTimes = 2
 	// maxInterrupted is how often in a row an interrupted trial is made again.
 	maxInterrupted = 5
 )
@@ -43,7 +40,7 @@ func interruptedBy(r measure.Record) string {
 	}
 	share := away.Seconds() / time.Duration(r.Outcome.SendingNanoseconds).Seconds()
 	for _, d := range r.Outcome.Directions {
-		explained := min(explainedTimes*share*float64(max(d.IntendedFrames, d.SentFrames)), explainedTimes*float64(r.Outcome.Explainable(d)))
+		explained := min(measure.ExplainedTimes*share*float64(max(d.IntendedFrames, d.SentFrames)), measure.ExplainedTimes*float64(r.Outcome.Explainable(d)))
 		if float64(d.LostFrames()) > explained {
 			return ""
 		}
@@ -66,7 +63,7 @@ func decided(r measure.Record, goals []v1alpha1.Goal) bool {
 	for _, d := range r.Outcome.Directions {
 		lost, due := float64(d.LostFrames()), float64(max(d.IntendedFrames, d.SentFrames))
 		if due > 0 {
-			proven = max(proven, (lost-min(explainedTimes*away*due, float64(r.Outcome.Explainable(d))))/due)
+			proven = max(proven, (lost-min(measure.ExplainedTimes*away*due, float64(r.Outcome.Explainable(d))))/due)
 		}
 	}
 	for _, g := range goals {
@@ -127,35 +124,16 @@ func (w *replay) goals() []v1alpha1.Goal {
 	return w.instr.Throughput.Goals
 }
 
-// maxDrainShare is how much longer than a trial its frames may take to leave the driver's ring. A
-// throughput is at most this share too high for frames that wait in the ring at a trial's end.
-const maxDrainShare = 0.005
-
-// notCarried returns the share of a trial's frames that left the ring too late for the trial's time,
-// beyond what an interruption explains; 0 up to maxDrainShare. Such a load only fills the ring.
-func notCarried(o measure.Outcome) float64 {
-	late := float64(o.DrainNanoseconds - explainedTimes*o.AwayNanoseconds)
-	if o.SendingNanoseconds <= 0 || late <= maxDrainShare*float64(o.SendingNanoseconds) {
-		return 0
-	}
-	return late / (late + float64(o.SendingNanoseconds))
-}
-
 // searchTrial returns what the search takes from a record that counts. Frames that did not leave the
-// ring in the trial's time count as lost where the device works on the core that sends, and
-// elsewhere as not sent.
+// ring in the trial's time count as lost.
 func (w *replay) searchTrial(r measure.Record) (search.Trial, error) {
 	outcome := r.Outcome
 	outcome.Doubts = slices.DeleteFunc(slices.Clone(outcome.Doubts), func(d measure.Doubt) bool { return isInterruption(d.Code) })
 	trial, err := search.FromOutcome(r.Trial, outcome)
 	trial.LossUnproven = w.unproven(r)
-	share := notCarried(r.Outcome)
-	switch {
-	case share > 0 && r.Outcome.Hop != measure.HopInline:
-		trial.UnsentRatio = 1 - (1-trial.UnsentRatio)*(1-share)
-	case share > 0:
-		trial.LostFrames += uint64(share * (1 - trial.LossRatio) * float64(trial.LoadFramesPerSecond) * trial.Duration.Seconds())
-		trial.LossRatio = 1 - (1-trial.LossRatio)*(1-share)
+	if loss := outcome.LossOverTime(); loss > trial.LossRatio {
+		trial.LostFrames += uint64((loss - trial.LossRatio) * float64(trial.LoadFramesPerSecond) * trial.Duration.Seconds())
+		trial.LossRatio = loss
 	}
 	return trial, err
 }

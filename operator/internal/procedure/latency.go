@@ -156,11 +156,8 @@ func (w *replay) latencyResult(p *part) v1alpha1.LatencyResult {
 		}
 	}
 	for _, same := range grouped(directions, func(d v1alpha1.DirectionResult) string { return d.Direction }) {
-		combined := combineDirection(same)
-		// Statistics are only for repeats.
-		combined.Statistics = nil
-		combined.TaggedFrames = p.taggedFrames(combined.Direction)
-		result.Directions = append(result.Directions, combined)
+		combined, _ := combineDirection(same)
+		result.Directions = append(result.Directions, v1alpha1.LatencyDirectionResult{DirectionResult: combined, TaggedFrames: p.taggedFrames(combined.Direction)})
 	}
 	return result
 }

@@ -122,7 +122,7 @@ func differences(without, with []figure.Figure) []v1alpha1.NoisyNeighborDifferen
 
 // list returns the figures as a list that others can be joined with.
 func (f Figures) list() []figure.Figure {
-	return figure.Results{Frames: f.Frames, TCP: f.TCP, Connections: f.Connections}.Figures()
+	return figure.Results{Frames: f.Frames, TCP: f.TCP, Connections: f.Connections, CPU: f.CPU}.Figures()
 }
 
 // company is what one neighbor did in the trials that are used.

@@ -122,7 +122,7 @@ func (w *replay) receiveRates(p *part) *v1alpha1.ReceiveRateResult {
 			Trial:                     int32(i + 1),
 			OfferedFramesPerSecond:    signed(wholeFrames(r.Outcome.OfferedFramesPerSecond())),
 			ForwardingFramesPerSecond: signed(rate),
-			LossPartsPerMillion:       worstLoss(r.Outcome),
+			LossPartsPerMillion:       lossOverTime(r.Outcome),
 		})
 	}
 	s := statistics.SpreadOf(rates)
@@ -138,7 +138,7 @@ func (w *replay) warnReceiveRate(d *warningList, p *part) {
 	warnUnsent(d, p, "the receive rate")
 	kept := 0
 	for _, r := range p.counted {
-		if r.Outcome.LossRatio() == 0 {
+		if r.Outcome.LossOverTime() == 0 {
 			kept++
 		}
 	}

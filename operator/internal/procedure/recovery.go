@@ -201,7 +201,7 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 		return out
 	}
 	a := attemptsOf(p.counted)[0]
-	out.End, out.OverloadLossPartsPerMillion, out.Trials = a.end(w.recoveryRule(p)), worstLoss(a.overload.Outcome), int32(len(a.trials))
+	out.End, out.OverloadLossPartsPerMillion, out.Trials = a.end(w.recoveryRule(p)), lossOverTime(a.overload.Outcome), int32(len(a.trials))
 	out.Doubts = doubtsOf(append(slices.Clone(a.trials), a.overload))
 	after := func(r measure.Record) time.Duration { return r.Outcome.StartedAt.Sub(ended(a.overload)) }
 	unsure := func(r measure.Record) time.Duration { return time.Duration(r.Outcome.StartUncertaintyNanoseconds) }

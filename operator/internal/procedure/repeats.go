@@ -199,7 +199,7 @@ func combineLatency(list []v1alpha1.LatencyResult) []v1alpha1.LatencyResult {
 	for _, group := range grouped(list, func(l v1alpha1.LatencyResult) string { return l.Load }) {
 		result := v1alpha1.LatencyResult{Load: group[0].Load, Share: combineShares(group)}
 		var loads []int64
-		var directions []v1alpha1.DirectionResult
+		var directions []v1alpha1.LatencyDirectionResult
 		for _, l := range group {
 			loads = append(loads, l.IntendedFramesPerSecond)
 			directions = append(directions, l.Directions...)
@@ -207,19 +207,22 @@ func combineLatency(list []v1alpha1.LatencyResult) []v1alpha1.LatencyResult {
 			result.AwayPartsPerMillion = max(result.AwayPartsPerMillion, l.AwayPartsPerMillion)
 		}
 		result.IntendedFramesPerSecond = int64(math.Floor(statistics.Mean(loads)))
-		for _, same := range grouped(directions, func(d v1alpha1.DirectionResult) string { return d.Direction }) {
-			result.Directions = append(result.Directions, combineDirection(same))
+		for _, same := range grouped(directions, func(d v1alpha1.LatencyDirectionResult) string { return d.Direction }) {
+			combined := v1alpha1.LatencyDirectionResult{TaggedFrames: same[0].TaggedFrames}
+			combined.DirectionResult, combined.Statistics = combineDirection(values(same, func(d v1alpha1.LatencyDirectionResult) v1alpha1.DirectionResult { return d.DirectionResult }))
+			result.Directions = append(result.Directions, combined)
 		}
 		out = append(out, result)
 	}
 	return out
 }
 
-func combineDirection(group []v1alpha1.DirectionResult) v1alpha1.DirectionResult {
+// combineDirection combines trials of one direction, with the statistics over them.
+func combineDirection(group []v1alpha1.DirectionResult) (out v1alpha1.DirectionResult, over []v1alpha1.Statistics) {
 	if len(group) == 1 {
-		return group[0]
+		return group[0], nil
 	}
-	out := v1alpha1.DirectionResult{Direction: group[0].Direction}
+	out = v1alpha1.DirectionResult{Direction: group[0].Direction}
 	var lost int64
 	for _, d := range group {
 		out.SentFrames += d.SentFrames
@@ -228,6 +231,7 @@ func combineDirection(group []v1alpha1.DirectionResult) v1alpha1.DirectionResult
 		out.ReorderedFrames += d.ReorderedFrames
 		out.DuplicateFrames += d.DuplicateFrames
 		out.OverflowFrames += d.OverflowFrames
+		out.PeakFramesPerSecond = max(out.PeakFramesPerSecond, d.PeakFramesPerSecond)
 		out.RefusedFrames += d.RefusedFrames
 		out.SentFragments = sumOf(out.SentFragments, d.SentFragments)
 		out.ReceivedFragments = sumOf(out.ReceivedFragments, d.ReceivedFragments)
@@ -240,15 +244,25 @@ func combineDirection(group []v1alpha1.DirectionResult) v1alpha1.DirectionResult
 	if out.Latency.Samples > 0 {
 		out.PacketDelayVariationP99Nanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.PacketDelayVariationP99Nanoseconds })
 		out.PacketDelayVariationP999Nanoseconds = knownMean(group, func(d v1alpha1.DirectionResult) *int64 { return d.PacketDelayVariationP999Nanoseconds })
-		out.Statistics = append(
+		over = append(
 			summarized(v1alpha1.MetricLatencyP50, values(group, latencyP50), out.Latency.P50Nanoseconds),
 			summarized(v1alpha1.MetricLatencyP99, values(group, latencyP99), out.Latency.P99Nanoseconds)...)
 	}
-	// A generator may have a jitter, never 0, without the distribution of the variation.
-	starved := slices.ContainsFunc(group, func(d v1alpha1.DirectionResult) bool { return d.JitterNanoseconds == 0 })
-	if out.DelayVariation.Samples > 0 || !starved {
-		out.JitterNanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.JitterNanoseconds })
+	out.Jitter = combineJitter(group)
+	return out, over
+}
+
+// combineJitter returns nothing where one repeat has none, as combineDelays does.
+func combineJitter(group []v1alpha1.DirectionResult) *v1alpha1.Jitter {
+	out := &v1alpha1.Jitter{}
+	for _, d := range group {
+		if d.Jitter == nil {
+			return nil
+		}
+		out.MaxNanoseconds = max(out.MaxNanoseconds, d.Jitter.MaxNanoseconds)
 	}
+	out.MeanNanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.Jitter.MeanNanoseconds })
+	out.P99Nanoseconds = meanOf(group, func(d v1alpha1.DirectionResult) int64 { return d.Jitter.P99Nanoseconds })
 	return out
 }
 
@@ -321,8 +335,8 @@ func grouped[T any](list []T, name func(T) string) [][]T {
 	return out
 }
 
-func values[T any](list []T, figure func(T) int64) []int64 {
-	out := make([]int64, len(list))
+func values[T, V any](list []T, figure func(T) V) []V {
+	out := make([]V, len(list))
 	for i, v := range list {
 		out[i] = figure(v)
 	}

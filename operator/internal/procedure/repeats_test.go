@@ -241,13 +241,13 @@ func TestCombineRepeatsThatDiffer(t *testing.T) {
 // A direction without frames in one repeat has no delay, and its loss shows.
 func TestCombineStarvedDirection(t *testing.T) {
 	delays := v1alpha1.Delays{Samples: 10, MinNanoseconds: 1, P50Nanoseconds: 2, MaxNanoseconds: 9}
-	got := combineDirection([]v1alpha1.DirectionResult{
-		{Direction: "Reverse", SentFrames: 10, ReceivedFrames: 10, Latency: delays, DelayVariation: delays, JitterNanoseconds: 3},
+	got, over := combineDirection([]v1alpha1.DirectionResult{
+		{Direction: "Reverse", SentFrames: 10, ReceivedFrames: 10, Latency: delays, DelayVariation: delays, Jitter: &v1alpha1.Jitter{MeanNanoseconds: 3}},
 		{Direction: "Reverse", SentFrames: 10},
 	})
 	want := v1alpha1.DirectionResult{Direction: "Reverse", SentFrames: 20, ReceivedFrames: 10, LossPartsPerMillion: 500_000}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff(want, got); diff != "" || over != nil {
+		t.Error(diff, over)
 	}
 }
 

@@ -17,6 +17,8 @@ type Figures struct {
 	TCP *v1alpha1.TCPResult `json:",omitempty"`
 	// Connections is nil before the first trial of them has ended.
 	Connections *v1alpha1.ConnectionsResult `json:",omitempty"`
+	// CPU is what the chain used at each figure.
+	CPU []v1alpha1.CPUResult `json:",omitempty"`
 	// Summary is nil before the first frame size has a figure.
 	Summary *v1alpha1.ResultSummary
 	// Calibration holds the frame sizes whose calibration is complete.
@@ -50,7 +52,7 @@ func results(instr measure.Instructions, records []measure.Record) Figures {
 			out.Frames = append(out.Frames, frame)
 		}
 	}
-	w.addCPU(out.Frames)
+	out.CPU = w.cpu(out.Frames)
 	out.Summary = summary(instr, out.Frames)
 	return out
 }
@@ -173,6 +175,7 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 		SentFrames:                          signed(d.SentFrames),
 		ReceivedFrames:                      signed(d.ReceivedFrames),
 		OverflowFrames:                      signed(d.OverflowFrames),
+		PeakFramesPerSecond:                 signed(1000 * d.MostInMillisecond),
 		RefusedFrames:                       signed(d.RefusedFrames),
 		LossPartsPerMillion:                 lossPartsPerMillion(d.LostFrames(), d.SentFrames),
 		ReorderedFrames:                     signed(d.ReorderedFrames),
@@ -184,7 +187,16 @@ func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {
 		DelayVariation:                      delays(d.DelayVariation),
 		PacketDelayVariationP99Nanoseconds:  signed(d.PacketDelayVariationP99()),
 		PacketDelayVariationP999Nanoseconds: knownSigned(d.PacketDelayVariationP999()),
-		JitterNanoseconds:                   signed(d.JitterNanoseconds),
+		Jitter:                              jitter(d.Jitter),
+	}
+}
+
+func jitter(j *measure.Jitter) *v1alpha1.Jitter {
+	if j == nil {
+		return nil
+	}
+	return &v1alpha1.Jitter{
+		MeanNanoseconds: signed(j.MeanNanoseconds), P99Nanoseconds: signed(j.P99Nanoseconds), MaxNanoseconds: signed(j.MaxNanoseconds),
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // What a record takes in the results with its key, with two directions, a doubt and
 // figures of the usual length; the largest are a third more.
 const (
-	recordBytes = 2300
+	recordBytes = 2350
 	// countsBytes is that without delays.
 	countsBytes = 940
 	// recoveryBytes is that with the codes of three doubts, which short trials often have.
@@ -55,7 +55,7 @@ func countsOnly(outcome measure.Outcome) measure.Outcome {
 		d := &outcome.Directions[i]
 		d.Latency, d.DelayVariation = measure.Delays{}, measure.Delays{}
 		d.Lateness, d.DelaySinceDeparture = measure.DelayQuantiles{}, measure.DelayQuantiles{}
-		d.FirstFrameNanoseconds, d.JitterNanoseconds = 0, 0
+		d.FirstFrameNanoseconds, d.Jitter, d.MostInMillisecond = 0, nil, 0
 		d.Distributions = nil
 	}
 	var doubts []measure.Doubt

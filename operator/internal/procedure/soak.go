@@ -134,7 +134,7 @@ func (w *replay) soakResult(p *part) *v1alpha1.SoakResult {
 			interval.P50Nanoseconds = max(interval.P50Nanoseconds, figures.Latency.P50Nanoseconds)
 			interval.P99Nanoseconds = max(interval.P99Nanoseconds, figures.Latency.P99Nanoseconds)
 			interval.MaxNanoseconds = max(interval.MaxNanoseconds, figures.Latency.MaxNanoseconds)
-			interval.JitterNanoseconds = max(interval.JitterNanoseconds, figures.JitterNanoseconds)
+			interval.JitterP99Nanoseconds = worseJitter(interval.JitterP99Nanoseconds, figures.Jitter)
 		}
 		out.Intervals = append(out.Intervals, interval)
 	}

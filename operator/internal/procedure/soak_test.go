@@ -37,7 +37,8 @@ func TestSoakOfADay(t *testing.T) {
 			d := &r.Outcome.Directions[i]
 			long(&d.Latency)
 			long(&d.DelayVariation)
-			d.ReorderedFrames, d.DuplicateFrames, d.JitterNanoseconds = 1_000_000, 1_000_000, 1_999_999_999
+			d.ReorderedFrames, d.DuplicateFrames = 1_000_000, 1_000_000
+			d.Jitter = &measure.Jitter{MeanNanoseconds: 1_999_999_999, P99Nanoseconds: 1_999_999_999, MaxNanoseconds: 1_999_999_999}
 		}
 		r.Outcome.Doubts = []measure.Doubt{{
 			Code:   measure.DoubtMissedDeadlines,

@@ -63,6 +63,10 @@ func (tcpOf) recordBytes(instr measure.Instructions) int {
 func (tcpOf) reportRun(w *replay, figures *Figures)                     { figures.TCP = w.tcpResult() }
 func (tcpOf) warn(w *replay, d *warningList, _ measure.Size, _ []*part) { w.warnTCP(d) }
 
+func (tcpOf) cpuGroups(p *part) []cpuGroup {
+	return []cpuGroup{{v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: p.streams}, []measure.Record{*p.last()}}}
+}
+
 // tcpLoad returns the load in a record of so many connections.
 func tcpLoad(streams int32) string { return fmt.Sprintf("streams-%d", streams) }
 
@@ -174,10 +178,6 @@ func (w *replay) tcpResult() *v1alpha1.TCPResult {
 				}
 				result.Directions = append(result.Directions, combined)
 			}
-		}
-		if used, found := usedIn(records); found {
-			used.FigureKey = v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: n}
-			result.CPU = &used
 		}
 		if len(result.Directions) > 0 {
 			out.Streams = append(out.Streams, result)

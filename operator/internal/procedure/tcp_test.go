@@ -229,8 +229,8 @@ func TestTCPEnds(t *testing.T) {
 func TestTCPUse(t *testing.T) {
 	instr := tcpOnly(1, 4)
 	records := []measure.Record{tcpRecord(0, 1, 0, 1e9), tcpRecord(1, 4, 0, 3e9), tcpRecord(2, 1, 1, 1e9), tcpRecord(3, 4, 1, 3e9)}
-	if figures := Results(instr, records); figures.TCP.Streams[0].CPU != nil {
-		t.Errorf("a CPU use that was not measured: %+v", figures.TCP.Streams[0].CPU)
+	if figures := Results(instr, records); figures.CPU != nil {
+		t.Errorf("a CPU use that was not measured: %+v", figures.CPU)
 	}
 	for i, softirq := range []int64{300, 1200, 500, 1400} {
 		records[i].Evidence = seen(func(e *measure.Evidence) { e.Node.SoftirqMilliseconds = softirq })
@@ -238,8 +238,8 @@ func TestTCPUse(t *testing.T) {
 	records[3].Evidence.Notes = []string{"function r1 did not answer: it took too long"}
 	figures := Results(instr, records)
 	for i, want := range []int64{400, 1300} {
-		got := figures.TCP.Streams[i].CPU
-		if got == nil || got.Metric != v1alpha1.MetricTCPGoodput || got.Trials != 2 || got.Node.SoftirqMilliCPU != want || len(got.Functions) != 1 {
+		got := figures.CPU[i]
+		if got.Metric != v1alpha1.MetricTCPGoodput || got.Streams != figures.TCP.Streams[i].Streams || got.Trials != 2 || got.Node.SoftirqMilliCPU != want || len(got.Functions) != 1 {
 			t.Errorf("%d connections: %+v, want %d milli-CPU in softirq", figures.TCP.Streams[i].Streams, got, want)
 		}
 	}

@@ -94,7 +94,7 @@ func (w *replay) forwardingBands(size measure.Size) (statistics.Bands, bool) {
 	loads := map[int64][]uint64{}
 	for _, p := range w.all(measure.StageThroughput, size) {
 		for _, r := range p.counted {
-			if fellShort(r) || r.Outcome.LossRatio()*1e6 < overloadedLoss {
+			if fellShort(r) || r.Outcome.LossOverTime()*1e6 < overloadedLoss {
 				continue
 			}
 			rate := int64(r.Outcome.ForwardingFramesPerSecond())

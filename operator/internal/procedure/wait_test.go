@@ -22,6 +22,7 @@ func TestWaitBesideDelays(t *testing.T) {
 			d := &r.Outcome.Directions[i]
 			d.OverflowFrames = uint64(2 * (r.Repeat + 1))
 			d.RefusedFrames = 1
+			d.MostInMillisecond = uint64(100 * (2 - r.Repeat))
 			wait := uint64(100 * (r.Repeat + 1))
 			d.Lateness = measure.DelayQuantiles{P99Nanoseconds: wait, MaxNanoseconds: 2 * wait}
 			d.DelaySinceDeparture = measure.DelayQuantiles{P50Nanoseconds: 10 * wait, P99Nanoseconds: 20 * wait, MaxNanoseconds: 30 * wait}
@@ -41,6 +42,9 @@ func TestWaitBesideDelays(t *testing.T) {
 	}
 	if got.OverflowFrames != 6 || got.RefusedFrames != 2 {
 		t.Errorf("%d frames found the ring full and %d were refused, want 6 and 2", got.OverflowFrames, got.RefusedFrames)
+	}
+	if got.PeakFramesPerSecond != 200_000 {
+		t.Errorf("the largest rate is %d frames/s, want that of the first repeat", got.PeakFramesPerSecond)
 	}
 	if repeat := frame.FixedLoad[0].Repeats[0].Directions[0]; repeat.Lateness == nil || repeat.DelaySinceDeparture == nil {
 		t.Errorf("a fixed load without its wait: %+v", repeat)
@@ -115,8 +119,8 @@ func TestRecordBytes(t *testing.T) {
 		}
 		wait := measure.DelayQuantiles{P50Nanoseconds: 3_210, P99Nanoseconds: 24_600, MaxNanoseconds: 130_110}
 		return measure.DirectionOutcome{
-			Direction: d, IntendedFrames: 632_020, SentFrames: 632_020, OverflowFrames: 12_011, RefusedFrames: 11, LateArrivals: 11, ReceivedFrames: 620_009, FirstFrameNanoseconds: 9_120,
-			Latency: delays, DelayVariation: delays, Lateness: wait, DelaySinceDeparture: wait, JitterNanoseconds: 1_763,
+			Direction: d, IntendedFrames: 632_020, SentFrames: 632_020, OverflowFrames: 12_011, MostInMillisecond: 12_345, RefusedFrames: 11, LateArrivals: 11, ReceivedFrames: 620_009, FirstFrameNanoseconds: 9_120,
+			Latency: delays, DelayVariation: delays, Lateness: wait, DelaySinceDeparture: wait, Jitter: &measure.Jitter{MeanNanoseconds: 1_763, P99Nanoseconds: 4_763, MaxNanoseconds: 11_763},
 		}
 	}
 	record := measure.Record{

@@ -12,7 +12,7 @@ import (
 // virtual machine than about a pod.
 func chainSection(doc Document) section {
 	s := section{title: "Chain", columns: []column{
-		left("Function"), left("Runtime"), left("Node"), left("Machine"), left("West"), left("East"), left("Image"),
+		left("Function"), left("Runtime"), left("Node"), left("VM"), left("West"), left("East"), left("Image"),
 	}}
 	reported := slices.ContainsFunc(doc.Chain, func(f v1alpha1.FunctionReport) bool { return f.Summary() != "" })
 	if reported {

@@ -25,11 +25,9 @@ func asPod(t *testing.T) Document {
 	run.Name, run.Status.Warnings = "as-pod", nil
 	run.Status.Chain = []v1alpha1.FunctionReport{{Name: "router", Runtime: v1alpha1.RuntimePod, Node: "node-a", ImageID: "vnf@sha256:1"}}
 	run.Status.Device.Domains = nil
-	for i := range run.Status.Results {
-		for j := range run.Status.Results[i].CPU {
-			for k := range run.Status.Results[i].CPU[j].Functions {
-				run.Status.Results[i].CPU[j].Functions[k].Guest, run.Status.Results[i].CPU[j].Functions[k].Domain = nil, nil
-			}
+	for _, c := range run.Status.CPU {
+		for i := range c.Functions {
+			c.Functions[i].Guest, c.Functions[i].Domain = nil, nil
 		}
 	}
 	return mustBuild(t, run, records)
@@ -145,6 +143,9 @@ func TestComparisonKeepsMixesApart(t *testing.T) {
 		frame.FrameBytes, doc.Generator = 362, nil
 		frame.FixedLoad, frame.FrameLossRate, frame.BackToBack, frame.ReceiveRate, frame.Soak = fixedLoadResults(), lossCurve(), bursts(), receiveRate(), soak()
 		doc.Results = []v1alpha1.FrameResult{frame}
+		for i := range doc.CPU {
+			doc.CPU[i].Size = frame.Size
+		}
 		return doc
 	}
 	c := mustCompare(t, of(v1alpha1.FrameResult{Size: "imix", Mix: "imix"}), of(v1alpha1.FrameResult{Size: "362"}))

@@ -29,6 +29,7 @@ func connections(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	}
 	run.Status.Results, run.Status.Summary, run.Status.Generator = nil, nil, nil
 	run.Status.Connections = connectionsResults()
+	run.Status.CPU = []v1alpha1.CPUResult{{FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsEstablished, Load: "web"}, Trials: 2, Node: &v1alpha1.NodeCPU{CPUs: 8, SoftirqMilliCPU: 610}}}
 	run.Status.Acceptance = acceptance.Evaluate(run.Spec.Experiment, figure.Of(run.Status))
 	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, acceptance.Message(run.Status.Acceptance), v1alpha1.ConditionSucceeded, v1alpha1.ConditionAccepted)
 	run.Status.Warnings = []v1alpha1.Warning{{Code: v1alpha1.WarningLoadNotReached, Message: "The generator began less."}}
@@ -43,7 +44,6 @@ func connectionsResults() *v1alpha1.ConnectionsResult {
 				Name: "web", IntendedConnectionsPerSecond: 5000, AttemptedConnectionsPerSecond: new(int64(4998)), EstablishedConnectionsPerSecond: new(int64(4950)),
 				ConcurrentConnections: 61, Attempted: 115_000, Established: 114_000, Completed: 113_000, Reset: 900, TimedOut: 1000, Unfinished: 100,
 				FailedPartsPerMillion: 17_392, ForwardBitsPerSecond: 5_068_800, ReverseBitsPerSecond: 40_550_400, Retransmits: 41, GeneratorCPUPartsPerMillion: 223_000,
-				CPU: &v1alpha1.CPUResult{FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricConnectionsEstablished, Load: "web"}, Trials: 2, Node: &v1alpha1.NodeCPU{CPUs: 8, SoftirqMilliCPU: 610}},
 				Statistics: []v1alpha1.Statistics{{
 					Metric: v1alpha1.MetricConnectionsEstablished, N: 2, Mean: 4950, StandardDeviation: 14, CoefficientOfVariationPartsPerMillion: 2857,
 					ConfidenceLow: 4823, ConfidenceHigh: 5077, Minimum: 4940, Maximum: 4960, Values: []int64{4940, 4960},

@@ -50,23 +50,13 @@ type use struct {
 }
 
 func eachCPU(doc Document, visit func(c use)) {
+	names := map[string]string{"": none}
 	for _, frame := range doc.Results {
-		for _, c := range frame.CPU {
-			visit(use{CPUResult: c, frames: frameName(frame)})
-		}
+		names[frame.Size] = frameName(frame)
 	}
-	if doc.TCP != nil {
-		for _, s := range doc.TCP.Streams {
-			if s.CPU != nil {
-				visit(use{*s.CPU, none})
-			}
-		}
+	for _, c := range doc.CPU {
+		visit(use{c, names[c.Size]})
 	}
-	eachConnections(doc, func(l v1alpha1.ConnectionsLoadResult) {
-		if l.CPU != nil {
-			visit(use{*l.CPU, none})
-		}
-	})
 }
 
 func nodeCPUSection(doc Document) section {

@@ -12,7 +12,7 @@ import (
 // figures returns the numbers of a document that have samples, with those that the
 // report derives. With too few samples they have no value.
 func (d Document) figures() []figure.Figure {
-	results := figure.Results{Frames: d.Results, TCP: d.TCP, Connections: d.Connections, Neighbors: d.NoisyNeighbors, Baseline: d.Baseline}
+	results := figure.Results{Frames: d.Results, TCP: d.TCP, Connections: d.Connections, CPU: d.CPU, Neighbors: d.NoisyNeighbors, Baseline: d.Baseline}
 	if d.Generator != nil {
 		results.Calibration = d.Generator.Calibration
 	}

@@ -167,19 +167,19 @@ func (d done) unsent() []string {
 		n, strconv.FormatFloat(most*100, 'g', 2, 64))}
 }
 
-// drained names the trials in which frames arrived that were not carried in the trial's time.
+// drained names the trials that count frames as lost that arrived, because the device did not carry
+// them in the trial's time.
 func (d done) drained() []string {
 	n := 0
 	for _, r := range d.trials {
-		// The share of procedure's rule for what was not carried.
-		if r.Stage == measure.StageThroughput && !d.isReplaced(r) && r.Outcome.DrainNanoseconds*200 > r.Outcome.SendingNanoseconds {
+		if r.Stage == measure.StageThroughput && !d.isReplaced(r) && r.Outcome.LossOverTime() > r.Outcome.LossRatio() {
 			n++
 		}
 	}
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("throughput: in %d trials frames waited in the receive ring beyond the trial's time, and count as lost or not sent in that share; RFC 2544 section 26.1 counts what arrives", n)}
+	return []string{fmt.Sprintf("throughput: in %d trials frames waited in the receive ring beyond the trial's time, and count as lost in that share; RFC 2544 section 26.1 counts what arrives", n)}
 }
 
 // madeAgain names the trials that are in no figure, with why.

@@ -84,8 +84,10 @@ type Document struct {
 	Scaling []Scaling `json:"scaling,omitempty"`
 	// Connections is absent where they were not measured.
 	Connections *v1alpha1.ConnectionsResult `json:"connections,omitempty"`
-	Acceptance  []v1alpha1.Verdict          `json:"acceptance"`
-	Warnings    []v1alpha1.Warning          `json:"warnings"`
+	// CPU is what the chain used at each figure.
+	CPU        []v1alpha1.CPUResult `json:"cpu,omitempty"`
+	Acceptance []v1alpha1.Verdict   `json:"acceptance"`
+	Warnings   []v1alpha1.Warning   `json:"warnings"`
 	// Deviations from RFC 2544's trials, one sentence each (RFC 9971 asks for them).
 	Deviations []string `json:"deviations"`
 	// TrialSummary counts the recorded trials.
@@ -186,6 +188,7 @@ func Build(run *v1alpha1.BenchmarkRun, source Source, now time.Time) (Document, 
 		TCP:            status.TCP,
 		Scaling:        tcpScaling(status.TCP),
 		Connections:    status.Connections,
+		CPU:            status.CPU,
 		Acceptance:     orEmpty(status.Acceptance),
 		Warnings:       orEmpty(status.Warnings),
 		Deviations:     orEmpty(measured.deviations()),

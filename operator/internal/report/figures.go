@@ -76,7 +76,7 @@ func waitSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "Wait before the departure, and delay since", columns: []column{
 		number("Size"), left("Load"), left("Direction"), number("Wait p50" + unit), number("p99" + unit), number("max" + unit),
-		number("Since p50" + unit), number("p99" + unit), number("max" + unit), number("Found the ring full"), number("Refused by the port"),
+		number("Since p50" + unit), number("p99" + unit), number("max" + unit), number("Peak k frames/s"), number("Found the ring full"), number("Refused by the port"),
 	}}
 	row := func(frame v1alpha1.FrameResult, load string, d v1alpha1.DirectionResult) {
 		wait, since := d.Lateness, d.DelaySinceDeparture
@@ -86,10 +86,10 @@ func waitSection(doc Document, l letters) section {
 		cells := []string{frameName(frame), load, d.Direction}
 		cells = append(cells, figures(d.Latency.Samples, wait.P50Nanoseconds, wait.P99Nanoseconds, wait.MaxNanoseconds,
 			since.P50Nanoseconds, since.P99Nanoseconds, since.MaxNanoseconds)...)
-		s.rows = append(s.rows, append(cells, count(d.OverflowFrames), count(d.RefusedFrames)))
+		s.rows = append(s.rows, append(cells, kiloFrames(d.PeakFramesPerSecond), count(d.OverflowFrames), count(d.RefusedFrames)))
 	}
-	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
-		row(frame, load.Load, d)
+	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.LatencyDirectionResult) {
+		row(frame, load.Load, d.DirectionResult)
 	})
 	for _, frame := range doc.Results {
 		for _, f := range frame.FixedLoad {
@@ -101,7 +101,7 @@ func waitSection(doc Document, l letters) section {
 		}
 	}
 	if len(s.rows) > 0 {
-		s.notes = []string{"The delay of a frame in the other tables is the sum of both: it begins when the frame is due. The wait is in the generator's receive ring, while the device or the generator uses the core that sends."}
+		s.notes = []string{"The delay of a frame in the other tables is the sum of both: it begins when the frame is due. The wait is in the generator's receive ring, while the device or the generator uses the core that sends. The peak is the largest rate of departures over a millisecond."}
 	}
 	return s
 }
@@ -150,7 +150,7 @@ func latencySection(doc Document, l letters) section {
 		number("p50" + unit), number("p99" + unit), number("p99.9" + unit), number("max" + unit),
 	}}
 	few := false
-	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
+	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.LatencyDirectionResult) {
 		delays := d.Latency
 		row := []string{frameName(frame), load.Load, kiloFrames(load.IntendedFramesPerSecond), shareInWords(load.Share, l), d.Direction}
 		row = append(row, figures(delays.Samples, delays.MinNanoseconds, delays.MeanNanoseconds, delays.P50Nanoseconds, delays.P99Nanoseconds)...)
@@ -190,7 +190,7 @@ func taggedSection(doc Document, l letters) section {
 		number("Size"), left("Load"), left("Direction"), number("Sent"), number("Received"), number("min" + unit), number("mean" + unit),
 		number("max" + unit), number("Std dev" + unit),
 	}}
-	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
+	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.LatencyDirectionResult) {
 		t := d.TaggedFrames
 		if t == nil {
 			return
@@ -204,13 +204,13 @@ func taggedSection(doc Document, l letters) section {
 func variationSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "Delay variation and loss", columns: []column{
-		number("Size"), left("Load"), left("Direction"), number("Jitter" + unit), number("IPDV p99" + unit),
-		number("PDV p99" + unit), number("PDV p99.9" + unit), number("Sent"), number("Received"), number("Loss ppm"),
+		number("Size"), left("Load"), left("Direction"), number("Jitter mean" + unit), number("Jitter p99" + unit), number("Jitter max" + unit),
+		number("IPDV p99" + unit), number("PDV p99" + unit), number("PDV p99.9" + unit), number("Sent"), number("Received"), number("Loss ppm"),
 		number("Reordered"), number("Duplicate"),
 	}}
-	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
+	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.LatencyDirectionResult) {
 		row := []string{frameName(frame), load.Load, d.Direction}
-		row = append(row, jitter(d))
+		row = append(row, jitter(d.DirectionResult)...)
 		row = append(row, figures(d.DelayVariation.Samples, d.DelayVariation.P99Nanoseconds)...)
 		row = append(row, figures(d.Latency.Samples, d.PacketDelayVariationP99Nanoseconds)...)
 		row = append(row, known(d.PacketDelayVariationP999Nanoseconds, microseconds))
@@ -262,20 +262,15 @@ func figures(samples int64, nanoseconds ...int64) []string {
 	return cells
 }
 
-// hasJitter reports whether there is a jitter: a generator may have one without the distribution of
-// the variation, and never 0 where it has one.
-func hasJitter(d v1alpha1.DirectionResult) bool {
-	return d.DelayVariation.Samples > 0 || d.JitterNanoseconds > 0
-}
-
-func jitter(d v1alpha1.DirectionResult) string {
-	if !hasJitter(d) {
-		return none
+// jitter returns the mean, the p99 and the maximum.
+func jitter(d v1alpha1.DirectionResult) []string {
+	if d.Jitter == nil {
+		return []string{none, none, none}
 	}
-	return microseconds(d.JitterNanoseconds)
+	return []string{microseconds(d.Jitter.MeanNanoseconds), microseconds(d.Jitter.P99Nanoseconds), microseconds(d.Jitter.MaxNanoseconds)}
 }
 
-func eachDirection(doc Document, visit func(v1alpha1.FrameResult, v1alpha1.LatencyResult, v1alpha1.DirectionResult)) {
+func eachDirection(doc Document, visit func(v1alpha1.FrameResult, v1alpha1.LatencyResult, v1alpha1.LatencyDirectionResult)) {
 	for _, frame := range doc.Results {
 		for _, load := range frame.Latency {
 			for _, direction := range load.Directions {

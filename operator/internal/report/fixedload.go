@@ -10,7 +10,7 @@ func fixedLoadSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "Fixed loads: the worst of all repeats and directions", columns: []column{
 		number("Size"), left("Profile"), number("kfps"), number("Mbit/s layer 2"), number("Repeats"), number("Loss ppm"),
-		number("Mean" + unit), number("p99" + unit), number("Max" + unit), number("IPDV max" + unit), number("Jitter" + unit),
+		number("Mean" + unit), number("p99" + unit), number("Max" + unit), number("IPDV max" + unit), number("Jitter p99" + unit),
 		number("% of 150 ms"),
 	}}
 	for _, frame := range doc.Results {
@@ -20,7 +20,7 @@ func fixedLoadSection(doc Document, l letters) section {
 				frameName(frame), f.Profile, kiloFrames(f.IntendedFramesPerSecond),
 				megabits(f.IntendedFramesPerSecond * int64(frame.FrameBytes) * 8), count(len(f.Repeats)), count(w.LossPartsPerMillion),
 				microseconds(w.LatencyMeanNanoseconds), microseconds(w.LatencyP99Nanoseconds), microseconds(w.LatencyMaxNanoseconds),
-				variationMax(w), microseconds(w.JitterNanoseconds), percent(w.OneWayBudgetPartsPerMillion),
+				known(w.DelayVariationMaxNanoseconds, microseconds), known(w.JitterP99Nanoseconds, microseconds), percent(w.OneWayBudgetPartsPerMillion),
 			})
 		}
 	}
@@ -30,24 +30,17 @@ func fixedLoadSection(doc Document, l letters) section {
 	return s
 }
 
-func variationMax(w v1alpha1.WorstCase) string {
-	if w.DelayVariationMaxNanoseconds == nil {
-		return none
-	}
-	return microseconds(*w.DelayVariationMaxNanoseconds)
-}
-
 func repeatSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "Fixed loads: every repeat", columns: []column{
 		number("Size"), left("Profile"), number("Repeat"), left("Direction"), number("Sent"), number("Received"), number("Loss ppm"),
-		number("Mean" + unit), number("p99" + unit), number("Max" + unit), number("IPDV max" + unit), number("Jitter" + unit),
+		number("Mean" + unit), number("p99" + unit), number("Max" + unit), number("IPDV max" + unit), number("Jitter p99" + unit),
 	}}
 	eachRepeat(doc, func(frame v1alpha1.FrameResult, f v1alpha1.FixedLoadResult, repeat int32, d v1alpha1.DirectionResult) {
 		row := []string{frameName(frame), f.Profile, count(repeat), d.Direction, count(d.SentFrames), count(d.ReceivedFrames), count(d.LossPartsPerMillion)}
 		row = append(row, figures(d.Latency.Samples, d.Latency.MeanNanoseconds, d.Latency.P99Nanoseconds, d.Latency.MaxNanoseconds)...)
 		row = append(row, figures(d.DelayVariation.Samples, d.DelayVariation.MaxNanoseconds)...)
-		s.rows = append(s.rows, append(row, jitter(d)))
+		s.rows = append(s.rows, append(row, jitter(d)[1]))
 	})
 	return s
 }

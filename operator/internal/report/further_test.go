@@ -12,7 +12,7 @@ func further(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	run, records := fixture(t)
 	run.Spec.Experiment.Measurements = furtherMeasurements()
 	run.Spec.Experiment.Acceptance, run.Status.Acceptance, run.Status.Warnings = nil, nil, nil
-	run.Status.Results = furtherResults()
+	run.Status.Results, run.Status.CPU = furtherResults(), nil
 	run.Status.Plan.OrderSeed = new(int64(2544))
 	return run, records
 }
@@ -45,12 +45,12 @@ func packetResult() v1alpha1.FrameResult {
 			Goal: "NDR", Regularity: v1alpha1.Regular, FramesPerSecond: 50_000, FragmentsPerSecond: new(int64(150_000)),
 			Layer1BitsPerSecond: 1_711_200_000, LineRatePartsPerMillion: 171_120, LowerBoundFramesPerSecond: 50_000, Trials: 9,
 		}},
-		Latency: []v1alpha1.LatencyResult{{Load: "ndr100", IntendedFramesPerSecond: 50_000, Directions: directions}},
+		Latency: []v1alpha1.LatencyResult{{Load: "ndr100", IntendedFramesPerSecond: 50_000, Directions: atLoad(directions)}},
 	}
 }
 
 func taggedFrames() []v1alpha1.LatencyResult {
-	directions := directionsAround(6000, 0)
+	directions := atLoad(directionsAround(6000, 0))
 	directions[0].TaggedFrames = &v1alpha1.TaggedFramesResult{
 		SentFrames: 20, ReceivedFrames: 19, MinNanoseconds: 4000, MeanNanoseconds: 5900, MaxNanoseconds: 9000, StandardDeviationNanoseconds: 1100,
 	}
@@ -91,12 +91,12 @@ func soak() *v1alpha1.SoakResult {
 		IntendedFramesPerSecond: 12_207, End: v1alpha1.SoakLoss, SendingSeconds: 900, LossPartsPerMillion: 1334,
 		Worst: v1alpha1.WorstCase{
 			LossPartsPerMillion: 4000, LatencyMeanNanoseconds: 7000, LatencyP99Nanoseconds: 31_000, LatencyMaxNanoseconds: 2_000_000,
-			DelayVariationMaxNanoseconds: new(int64(1_990_000)), JitterNanoseconds: 1500, OneWayBudgetPartsPerMillion: 13_334,
+			DelayVariationMaxNanoseconds: new(int64(1_990_000)), JitterP99Nanoseconds: new(int64(1500)), OneWayBudgetPartsPerMillion: 13_334,
 		},
 		Intervals: []v1alpha1.SoakInterval{
-			{P50Nanoseconds: 6000, P99Nanoseconds: 20_000, MaxNanoseconds: 90_000, JitterNanoseconds: 1200},
-			{StartSeconds: 300, P50Nanoseconds: 6000, P99Nanoseconds: 20_500, MaxNanoseconds: 95_000, JitterNanoseconds: 1210},
-			{StartSeconds: 601, LossPartsPerMillion: 4000, P50Nanoseconds: 6500, P99Nanoseconds: 31_000, MaxNanoseconds: 2_000_000, JitterNanoseconds: 1500},
+			{P50Nanoseconds: 6000, P99Nanoseconds: 20_000, MaxNanoseconds: 90_000, JitterP99Nanoseconds: new(int64(1200))},
+			{StartSeconds: 300, P50Nanoseconds: 6000, P99Nanoseconds: 20_500, MaxNanoseconds: 95_000, JitterP99Nanoseconds: new(int64(1210))},
+			{StartSeconds: 601, LossPartsPerMillion: 4000, P50Nanoseconds: 6500, P99Nanoseconds: 31_000, MaxNanoseconds: 2_000_000, JitterP99Nanoseconds: new(int64(1500))},
 		},
 	}
 }
@@ -127,8 +127,16 @@ func directionsAround(nanoseconds, lost int64) []v1alpha1.DirectionResult {
 		around := nanoseconds + int64(i)*100
 		out = append(out, v1alpha1.DirectionResult{
 			Direction: string(direction), SentFrames: 732_420, ReceivedFrames: 732_420 - lost, LossPartsPerMillion: lost,
-			Latency: delaysAround(around), DelayVariation: delaysAround(around / 4), PacketDelayVariationP999Nanoseconds: new(4*around - around/2), JitterNanoseconds: around / 5,
+			Latency: delaysAround(around), DelayVariation: delaysAround(around / 4), PacketDelayVariationP999Nanoseconds: new(4*around - around/2),
+			Jitter: &v1alpha1.Jitter{MeanNanoseconds: around / 5, P99Nanoseconds: around / 4, MaxNanoseconds: around / 2},
 		})
+	}
+	return out
+}
+
+func atLoad(directions []v1alpha1.DirectionResult) (out []v1alpha1.LatencyDirectionResult) {
+	for _, d := range directions {
+		out = append(out, v1alpha1.LatencyDirectionResult{DirectionResult: d})
 	}
 	return out
 }
@@ -141,7 +149,7 @@ func fixedLoadResults() []v1alpha1.FixedLoadResult {
 			Profile: "b256", IntendedFramesPerSecond: 12_207,
 			Worst: v1alpha1.WorstCase{
 				LatencyMeanNanoseconds: 8100, LatencyP99Nanoseconds: 24_300, LatencyMaxNanoseconds: 48_600,
-				DelayVariationMaxNanoseconds: new(int64(12_150)), JitterNanoseconds: 1620, OneWayBudgetPartsPerMillion: 324, LossPartsPerMillion: 2,
+				DelayVariationMaxNanoseconds: new(int64(12_150)), JitterP99Nanoseconds: new(int64(1620)), OneWayBudgetPartsPerMillion: 324, LossPartsPerMillion: 2,
 			},
 			Repeats: []v1alpha1.RepeatResult{
 				{Repeat: 1, Directions: directionsAround(7000, 0)}, {Repeat: 2, Directions: directionsAround(8000, 2)},

@@ -69,7 +69,7 @@ func latencyRepeats(doc Document, l letters) section {
 			statisticHeads(l.micro+"s")...),
 	}
 	names := map[v1alpha1.Metric]string{v1alpha1.MetricLatencyP50: "p50", v1alpha1.MetricLatencyP99: "p99"}
-	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.DirectionResult) {
+	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.LatencyDirectionResult) {
 		for _, statistics := range d.Statistics {
 			cells := []string{frameName(frame), load.Load, d.Direction, names[statistics.Metric]}
 			s.rows = append(s.rows, append(cells, statisticCells(statistics, microseconds)...))

@@ -63,7 +63,7 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 		Minimum: 230_480, Maximum: 232_480, Values: []int64{230_480, 232_480, 231_480},
 	}}
 	throughput[1].Censored = &v1alpha1.CensoredRepeats{Repeats: 2, N: 3, Values: []int64{240_101, 250_000, 250_000}}
-	run.Status.Results = figures.Frames
+	run.Status.Results, run.Status.CPU = figures.Frames, figures.CPU
 	run.Status.Results[0].Throughput = throughput
 	run.Status.Acceptance, run.Status.Warnings = nil, nil
 	run.Status.Generator.CPUs, run.Status.Generator.IsolatedCPUs, run.Status.Generator.ScalingGovernors = 4, 2, []string{"performance"}

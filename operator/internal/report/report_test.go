@@ -82,7 +82,7 @@ func broken(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	message := "no probe frame came through the chain in 300 s; look at the router's routes & its <port> \"east\""
 	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNoPathThroughChain, message, v1alpha1.ConditionSucceeded, v1alpha1.ConditionMeasured)
 	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNotMeasured, "there are no figures to judge", v1alpha1.ConditionAccepted)
-	run.Status.Results, run.Status.Acceptance, run.Status.Warnings, run.Status.Summary = nil, nil, nil, nil
+	run.Status.Results, run.Status.CPU, run.Status.Acceptance, run.Status.Warnings, run.Status.Summary = nil, nil, nil, nil, nil
 	run.Status.Generator.Log = []string{"link : Link Up - speed 10000 Mbps - full-duplex", "All cores stopped !!"}
 	return run, records[:6]
 }
@@ -217,7 +217,7 @@ func TestEveryColumnIsFilled(t *testing.T) {
 	}
 	doc.Results = append(doc.Results, furtherResults()...)
 	plain, _ := fixture(t)
-	doc.Results = append(doc.Results, plain.Status.Results...)
+	doc.Results, doc.CPU = append(doc.Results, plain.Status.Results...), append(plain.Status.CPU, tcpUse()...)
 	doc.NoisyNeighbors, doc.Baseline = neighborsReport(), baselineReport()
 	doc.TCP = tcpResults()
 	doc.Scaling, doc.Trials = tcpScaling(doc.TCP), append(doc.Trials, tcpRecords()...)

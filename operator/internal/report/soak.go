@@ -10,7 +10,7 @@ import (
 func soakSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "Soak: the worse direction of each interval", columns: []column{
-		number("Size"), left("Start"), number("Loss ppm"), number("p50" + unit), number("p99" + unit), number("Max" + unit), number("Jitter" + unit),
+		number("Size"), left("Start"), number("Loss ppm"), number("p50" + unit), number("p99" + unit), number("Max" + unit), number("Jitter p99" + unit),
 	}}
 	for _, frame := range doc.Results {
 		soak := frame.Soak
@@ -27,7 +27,7 @@ func soakSection(doc Document, l letters) section {
 		for _, i := range soak.Intervals {
 			s.rows = append(s.rows, []string{
 				frameName(frame), clock(i.StartSeconds), count(i.LossPartsPerMillion), microseconds(i.P50Nanoseconds),
-				microseconds(i.P99Nanoseconds), microseconds(i.MaxNanoseconds), microseconds(i.JitterNanoseconds),
+				microseconds(i.P99Nanoseconds), microseconds(i.MaxNanoseconds), known(i.JitterP99Nanoseconds, microseconds),
 			})
 		}
 	}

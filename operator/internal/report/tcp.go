@@ -60,7 +60,7 @@ func tcpScalingSection(doc Document) section {
 	}}
 	for _, scaling := range doc.Scaling {
 		for _, p := range scaling.Points {
-			busy, each := tcpCores(doc.TCP, p.Number)
+			busy, each := tcpCores(doc, int32(p.Number))
 			s.rows = append(s.rows, []string{
 				scaling.Direction, count(p.Number), megabits(p.BitsPerSecond), megabits(p.ExtrapolatedBitsPerSecond), percent(p.EfficiencyPartsPerMillion),
 				busy, each,
@@ -76,15 +76,17 @@ func tcpScalingSection(doc Document) section {
 
 // tcpCores returns the node's cores that were busy with a number of connections,
 // and the goodput of all directions that one of them carried.
-func tcpCores(result *v1alpha1.TCPResult, streams int64) (busy, each string) {
-	for _, s := range result.Streams {
-		if int64(s.Streams) != streams || s.CPU == nil || s.CPU.Node == nil {
+func tcpCores(doc Document, streams int32) (busy, each string) {
+	for _, c := range doc.CPU {
+		if c.Streams != streams || c.Node == nil {
 			continue
 		}
-		n, goodput := s.CPU.Node, int64(0)
-		for _, d := range s.Directions {
-			goodput += d.GoodputBitsPerSecond
-		}
+		n, goodput := c.Node, int64(0)
+		eachTCP(doc, func(of int32, d v1alpha1.TCPDirectionResult) {
+			if of == streams {
+				goodput += d.GoodputBitsPerSecond
+			}
+		})
 		used := n.UserMilliCPU + n.SystemMilliCPU + n.IRQMilliCPU + n.SoftirqMilliCPU + n.GuestMilliCPU
 		if used == 0 {
 			return cores(0), none

@@ -26,7 +26,7 @@ func tcp(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 		{Name: "clean", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPRetransmits, Streams: 4}, AtMost: new(int64(10))},
 	}
 	run.Status.Results, run.Status.Summary = nil, nil
-	run.Status.TCP = tcpResults()
+	run.Status.TCP, run.Status.CPU = tcpResults(), tcpUse()
 	run.Status.Acceptance = acceptance.Evaluate(run.Spec.Experiment, figure.Of(run.Status))
 	conditions(run, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, acceptance.Message(run.Status.Acceptance), v1alpha1.ConditionSucceeded, v1alpha1.ConditionAccepted)
 	run.Status.Generator, run.Status.Warnings = nil, []v1alpha1.Warning{{Code: v1alpha1.WarningEndpointCeiling, Message: "An end may be the limit."}}
@@ -48,19 +48,24 @@ func tcpResults() *v1alpha1.TCPResult {
 	}
 	silent := direction("Reverse", 880_000_000, 12)
 	silent.RoundTripTime = nil
-	used := func(streams int32, softirq int64) *v1alpha1.CPUResult {
-		return &v1alpha1.CPUResult{FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: streams}, Trials: 2, Node: &v1alpha1.NodeCPU{CPUs: 8, UserMilliCPU: 200, SystemMilliCPU: 300, SoftirqMilliCPU: softirq, StealMilliCPU: 10}, Functions: []v1alpha1.FunctionCPU{{
+	return &v1alpha1.TCPResult{
+		Streams: []v1alpha1.TCPStreamsResult{
+			{Streams: 1, Directions: []v1alpha1.TCPDirectionResult{direction("Forward", 940_000_000, 0), silent}},
+			{Streams: 4, Directions: []v1alpha1.TCPDirectionResult{direction("Forward", 2_470_000_000, 7), direction("Reverse", 900_000_000, 120)}},
+		},
+		Ends: []v1alpha1.TCPEnd{{Name: "west", Program: &v1alpha1.Program{Name: v1alpha1.ProgramIperf3, Version: "3.12"}, MTUBytes: 1500, Offloads: []string{"TSO", "GRO"}}, {Name: "east", Program: &v1alpha1.Program{Name: v1alpha1.ProgramIperf3, Version: "3.12"}, MTUBytes: 1500}},
+	}
+}
+
+// tcpUse returns what the chain used with each number of connections.
+func tcpUse() []v1alpha1.CPUResult {
+	used := func(streams int32, softirq int64) v1alpha1.CPUResult {
+		return v1alpha1.CPUResult{FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: streams}, Trials: 2, Node: &v1alpha1.NodeCPU{CPUs: 8, UserMilliCPU: 200, SystemMilliCPU: 300, SoftirqMilliCPU: softirq, StealMilliCPU: 10}, Functions: []v1alpha1.FunctionCPU{{
 			Name: "fw", ProcessMilliCPU: new(int64(2)), DroppedFrames: new(int64(0)),
 			Counters: []v1alpha1.FunctionCounter{{Name: "enteredPackets", Value: 8}, {Name: "knownFlowPackets", Value: 900_000}, {Name: "matchedPackets", Value: 8}},
 		}}}
 	}
-	return &v1alpha1.TCPResult{
-		Streams: []v1alpha1.TCPStreamsResult{
-			{Streams: 1, Directions: []v1alpha1.TCPDirectionResult{direction("Forward", 940_000_000, 0), silent}, CPU: used(1, 410)},
-			{Streams: 4, Directions: []v1alpha1.TCPDirectionResult{direction("Forward", 2_470_000_000, 7), direction("Reverse", 900_000_000, 120)}, CPU: used(4, 1500)},
-		},
-		Ends: []v1alpha1.TCPEnd{{Name: "west", Program: &v1alpha1.Program{Name: v1alpha1.ProgramIperf3, Version: "3.12"}, MTUBytes: 1500, Offloads: []string{"TSO", "GRO"}}, {Name: "east", Program: &v1alpha1.Program{Name: v1alpha1.ProgramIperf3, Version: "3.12"}, MTUBytes: 1500}},
-	}
+	return []v1alpha1.CPUResult{used(1, 410), used(4, 1500)}
 }
 
 func tcpRecords() []measure.Record {

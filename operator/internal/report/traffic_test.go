@@ -69,7 +69,7 @@ func TestPacketsAreNamed(t *testing.T) {
 func TestMixesAreNamed(t *testing.T) {
 	doc := Document{Results: []v1alpha1.FrameResult{{
 		Size: v1alpha1.MixSimple, FrameBytes: 362, Mix: v1alpha1.MixSimple, Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR"}},
-		Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.DirectionResult{{Direction: "Forward"}}}},
+		Latency: []v1alpha1.LatencyResult{{Load: "idle", Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: v1alpha1.DirectionResult{Direction: "Forward"}}}}},
 	}}}
 	for name, s := range map[string]section{
 		"throughput": throughputSection(doc, asciiLetters), "latency": latencySection(doc, asciiLetters), "variation": variationSection(doc, asciiLetters),

@@ -24,7 +24,7 @@ var trialHead = append(append(append([]string{
 func directionHead(prefix string) []string {
 	names := []string{
 		"SentFrames", "ReceivedFrames", "ReorderedFrames", "DuplicateFrames", "LatencyMinNanoseconds", "LatencyMeanNanoseconds",
-		"LatencyP50Nanoseconds", "LatencyP99Nanoseconds", "LatencyP999Nanoseconds", "LatencyMaxNanoseconds", "JitterNanoseconds",
+		"LatencyP50Nanoseconds", "LatencyP99Nanoseconds", "LatencyP999Nanoseconds", "LatencyMaxNanoseconds", "JitterMeanNanoseconds", "JitterP99Nanoseconds", "JitterMaxNanoseconds",
 	}
 	for i, name := range names {
 		names[i] = prefix + name
@@ -128,7 +128,11 @@ func (r row) setDirection(d measure.DirectionOutcome) {
 		set("LatencyP999Nanoseconds", *p999)
 	}
 	set("LatencyMaxNanoseconds", d.Latency.MaxNanoseconds)
-	set("JitterNanoseconds", d.JitterNanoseconds)
+	if j := d.Jitter; j != nil {
+		set("JitterMeanNanoseconds", j.MeanNanoseconds)
+		set("JitterP99Nanoseconds", j.P99Nanoseconds)
+		set("JitterMaxNanoseconds", j.MaxNanoseconds)
+	}
 }
 
 // lossPartsPerMillion returns the loss of the worse direction, rounded up: any loss is at least 1.

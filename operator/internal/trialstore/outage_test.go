@@ -180,7 +180,7 @@ func TestRoomForTrials(t *testing.T) {
 	for _, direction := range []measure.Direction{measure.Forward, measure.Reverse} {
 		full.Outcome.Directions = append(full.Outcome.Directions, measure.DirectionOutcome{
 			Direction: direction, IntendedFrames: 1e9, SentFrames: 1e9, ReceivedFrames: 1e9, FirstFrameNanoseconds: 123456,
-			Latency: delays, DelayVariation: delays, JitterNanoseconds: 12345,
+			Latency: delays, DelayVariation: delays, Jitter: &measure.Jitter{MeanNanoseconds: 12345, P99Nanoseconds: 123456, MaxNanoseconds: 1234567},
 		})
 	}
 	if err := s.Append(t.Context(), full); err != nil {

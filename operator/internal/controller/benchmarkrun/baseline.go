@@ -63,7 +63,7 @@ func (s *scope) baselineReport() *v1alpha1.BaselineReport {
 
 // measured returns what this run has measured so far, for comparison.
 func (s *scope) measured() []figure.Figure {
-	return figure.Results{Frames: s.figures.Frames, TCP: s.figures.TCP, Connections: s.figures.Connections}.Figures()
+	return figure.Results{Frames: s.figures.Frames, TCP: s.figures.TCP, Connections: s.figures.Connections, CPU: s.figures.CPU}.Figures()
 }
 
 // baselineVerdicts judges the figures by those of the baseline.

@@ -115,6 +115,9 @@ func (w *writer) facts() {
 	if w.figures.Connections != nil {
 		w.status.Connections = w.figures.Connections
 	}
+	if w.figures.CPU != nil {
+		w.status.CPU = w.figures.CPU
+	}
 	if report := w.neighbors(); report != nil {
 		w.status.NoisyNeighbors = report
 	}

@@ -19,6 +19,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/version"
 
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/endpoint"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -139,7 +140,9 @@ func (a *Agent) startServer(w http.ResponseWriter, r *http.Request) {
 
 // listening returns when the server accepts connections.
 func (p *process) listening(ctx context.Context, port uint16) error {
-	deadline := time.Now().Add(listenTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, listenTimeout,
+		fmt.Errorf("iperf3 does not listen on port %d after %s", port, listenTimeout))
+	defer cancel()
 	for {
 		found, err := listens(port)
 		if err != nil || found {
@@ -148,12 +151,10 @@ func (p *process) listening(ctx context.Context, port uint16) error {
 		select {
 		case <-p.ended:
 			return errors.Join(p.err, reportedError(p.output))
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
+		default:
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("iperf3 does not listen on port %d after %s", port, listenTimeout)
+		if err := clock.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

@@ -31,7 +31,7 @@ func listens(port uint16) (bool, error) {
 }
 
 // listensIn reads the kernel's table of sockets: number, local address and port
-// in hexadecimal, remote address, state.
+// in hexadecimal, remote address, state. The reader of procfs is deprecated.
 func listensIn(table []byte, port uint16) bool {
 	const stateListen = "0A"
 	local := fmt.Sprintf(":%04X", port)

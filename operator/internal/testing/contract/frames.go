@@ -146,8 +146,8 @@ func (s suite) rounding(t *testing.T) {
 	}
 }
 
-// variation wants delays of variation from a driver that measures them, and none from another; the
-// mean, which is the jitter, from both.
+// variation wants delays of variation and a jitter from a driver that measures them, and none from
+// another.
 func (s suite) variation(t *testing.T) {
 	outcome := s.measureSent(t, s.driver(t), s.frames(200*time.Millisecond), everything)
 	for _, direction := range outcome.Directions {
@@ -155,8 +155,16 @@ func (s suite) variation(t *testing.T) {
 			t.Errorf("%s: %d delay variations of %d received frames, and measuring them should be %t",
 				direction.Direction, direction.DelayVariation.Samples, direction.ReceivedFrames, s.Frames.DelayVariation)
 		}
-		if variation := direction.DelayVariation; variation.Samples > 0 && direction.JitterNanoseconds > variation.MaxNanoseconds {
-			t.Errorf("%s: a jitter of %d ns, and at most %d ns from one frame to the next", direction.Direction, direction.JitterNanoseconds, variation.MaxNanoseconds)
+		j := direction.Jitter
+		if found := j != nil; found != s.Frames.DelayVariation {
+			t.Errorf("%s: jitter %+v, and measuring it should be %t", direction.Direction, j, s.Frames.DelayVariation)
+			continue
+		}
+		if j == nil {
+			continue
+		}
+		if most := direction.DelayVariation.MaxNanoseconds; j.MeanNanoseconds > j.MaxNanoseconds || j.P99Nanoseconds > j.MaxNanoseconds || j.MaxNanoseconds > most {
+			t.Errorf("%s: jitter %+v, and at most %d ns from one frame to the next", direction.Direction, *j, most)
 		}
 	}
 }

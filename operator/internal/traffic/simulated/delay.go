@@ -38,7 +38,10 @@ func (d *Driver) delays(out *measure.DirectionOutcome, rate, capacity float64) {
 	}
 	out.Latency.MaxNanoseconds = max(out.Latency.MaxNanoseconds, out.Latency.P9999Nanoseconds)
 	out.DelayVariation = variation(out.Latency, out.ReceivedFrames-1)
-	out.JitterNanoseconds = out.DelayVariation.MeanNanoseconds
+	if v := out.DelayVariation; v.Samples > 0 {
+		// J is a mean over some 16 values that are exponential and independent: its tail is short.
+		out.Jitter = &measure.Jitter{MeanNanoseconds: v.MeanNanoseconds, P99Nanoseconds: min(2*v.MeanNanoseconds, v.MaxNanoseconds), MaxNanoseconds: min(3*v.MeanNanoseconds, v.MaxNanoseconds)}
+	}
 	out.FirstFrameNanoseconds = uint64(base)
 	out.Distributions = distributions(out.Latency)
 }

@@ -69,11 +69,6 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 			if sent > 0 {
 				out.TaggedFrame = &measure.TaggedFrame{DueNanoseconds: int64(p.after), DelayNanoseconds: delays.only()}
 			}
-		case timed:
-			// There is one mean for each size; the worst is the direction's.
-			if arrived > 1 {
-				out.JitterNanoseconds = max(out.JitterNanoseconds, nanoseconds(t.Latency.Jitter, true))
-			}
 		}
 	}
 	// A refused frame was counted before the port refused it. What arrived was sent in

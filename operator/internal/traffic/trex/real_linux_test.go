@@ -189,8 +189,8 @@ func TestRealServerTrials(t *testing.T) {
 				if direction.UnsentFrames() == 0 && direction.Latency.Samples < 1000 {
 					t.Errorf("%s: %d delays", direction.Direction, direction.Latency.Samples)
 				}
-				if direction.FirstFrameNanoseconds == 0 || direction.JitterNanoseconds == 0 {
-					t.Errorf("%s: no first frame or jitter: %+v", direction.Direction, direction)
+				if direction.FirstFrameNanoseconds == 0 {
+					t.Errorf("%s: no first frame: %+v", direction.Direction, direction)
 				}
 				if (c.trial.TaggedFrameNanoseconds > 0) != (direction.TaggedFrame != nil) {
 					t.Errorf("%s: tagged %+v", direction.Direction, direction.TaggedFrame)

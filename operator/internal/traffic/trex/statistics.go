@@ -42,7 +42,6 @@ type timing struct {
 		// All in microseconds; the server updates Minimum and Maximum twice a second.
 		Minimum uint64 `json:"total_min"`
 		Maximum uint64 `json:"total_max"`
-		Jitter  uint64 `json:"jit"`
 		// Histogram has counts by each bucket's lower end.
 		Histogram map[string]uint64 `json:"histogram"`
 		// HDR is a compressed HdrHistogram V2 in base64, if the server has --hdrh.

@@ -40,29 +40,14 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, away away,
 	return all
 }
 
-// drained returns how long after the trial's end frames left that had waited in the ring.
-func (d *Driver) drained(trial measure.Trial) (longest time.Duration) {
-	for i := range d.state.Transmitters {
-		t := &d.state.Transmitters[i]
-		if end := t.Schedule.Start + uint64(trial.Duration()); t.Schedule.FramesPerSecond > 0 && t.LastDeparture > end {
-			longest = max(longest, time.Duration(t.LastDeparture-end))
-		}
-	}
-	return longest
-}
-
 // doubtCounts doubts what a direction's counters show.
 func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.DirectionOutcome, seen watched) {
 	i := frames.Index(o.Direction)
 	t, r := &d.state.Transmitters[i], &d.state.Receivers[i]
 	out, in := d.ports[i].name, d.ports[1-i].name
-	begun := uint64(0)
-	if t.Fragment > 0 {
-		begun = 1
-	}
-	if rated := t.Schedule.FramesPerSecond > 0; r.Received > t.Made || rated && t.Arrived != t.Overflow+t.Waiting+begun+t.Made {
+	if rated := t.Schedule.FramesPerSecond > 0; r.Received > t.Made || rated && t.Arrived != t.Overflow+o.LeftFrames+t.Made {
 		all.Add(measure.DoubtUnaccounted, true, "%s: %d frames were due; %d found the ring full, %d are still there, %d were made and %d received",
-			o.Direction, t.Arrived, t.Overflow, t.Waiting+begun, t.Made, r.Received)
+			o.Direction, t.Arrived, t.Overflow, o.LeftFrames, t.Made, r.Received)
 	}
 	if n := seen.ports[1-i].receiveDrops; n > 0 {
 		// Without loss they cannot have been this trial's frames.
@@ -80,7 +65,7 @@ func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.
 	}
 	if t.Overflow > 0 && !d.inline() {
 		all.Add(measure.DoubtOverflow, false,
-			"%s: %d of %d frames were due and found %d others waiting for the way to the device; they do not count as sent",
+			"%s: %d of %d frames were due while %d others waited for the way to the device or for the core that sends; they do not count as sent",
 			o.Direction, t.Overflow, o.IntendedFrames, t.RingFrames)
 	}
 	if n := o.UnsentFrames(); n > 0 {

@@ -89,6 +89,8 @@ type Driver struct {
 	held    held
 	// extended is how much longer than asked the last trial settled.
 	extended time.Duration
+	// drainTimeout is drainTimeout except in tests.
+	drainTimeout time.Duration
 	// onSent is called after a trial's last frame; nil means no call.
 	onSent func()
 }
@@ -104,7 +106,7 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	d := &Driver{config: config, description: measure.Description{Driver: "XDP"}}
+	d := &Driver{config: config, description: measure.Description{Driver: "XDP"}, drainTimeout: drainTimeout}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())

@@ -2,14 +2,15 @@ package xdp
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
 	"math/bits"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/proc"
@@ -28,18 +29,29 @@ func readSteal(cpus []int) (sum time.Duration) {
 	return sum
 }
 
+// openProc opens /proc once for all trials.
+var openProc = sync.OnceValues(func() (procfs.FS, error) { return proc.Open("/") })
+
+// readProc returns what a reader finds in /proc.
+func readProc[T any](reader func(procfs.FS) (T, error)) (found T) {
+	kernel, err := openProc()
+	if err != nil {
+		return found
+	}
+	read, err := reader(kernel)
+	if err != nil {
+		return found
+	}
+	return read
+}
+
 // readCPUs returns the time of each CPU that is online, on the whole machine and not only
 // of those that this process may use.
 func readCPUs() map[int]proc.Times {
-	kernel, err := proc.Open("/")
-	if err != nil {
-		return nil
-	}
-	_, online, err := proc.ReadCPUs(kernel)
-	if err != nil {
-		return nil
-	}
-	return online
+	return readProc(func(kernel procfs.FS) (map[int]proc.Times, error) {
+		_, online, err := proc.ReadCPUs(kernel)
+		return online, err
+	})
 }
 
 // quietest sorts CPUs by their interrupts. Within a factor of two the last ones come
@@ -52,32 +64,29 @@ func quietest(cpus []int, interrupts map[int]uint64) []int {
 }
 
 func readInterrupts() map[int]uint64 {
-	text, err := os.ReadFile("/proc/interrupts")
+	return sumInterrupts(readProc(interruptsIn), slices.Sorted(maps.Keys(readCPUs())))
+}
+
+func interruptsIn(kernel procfs.FS) (procfs.Interrupts, error) {
+	self, err := kernel.Self()
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return sumInterrupts(string(text))
+	return self.Interrupts()
 }
 
 // sumInterrupts adds up the interrupts of devices, which have numbers; the others are the
-// kernel's own and depend on what a CPU runs.
-func sumInterrupts(text string) map[int]uint64 {
-	head, rest, _ := strings.Cut(text, "\n")
-	columns := strings.Fields(head) // CPU0 CPU1 ...: the online ones
+// kernel's own and depend on what a CPU runs. A line has a value for each CPU that is
+// online, in their order.
+func sumInterrupts(interrupts procfs.Interrupts, online []int) map[int]uint64 {
 	sums := map[int]uint64{}
-	for line := range strings.Lines(rest) {
-		fields := strings.Fields(line)
-		if len(fields) <= len(columns) {
+	for name, line := range interrupts {
+		if _, err := strconv.Atoi(name); err != nil || len(line.Values) != len(online) {
 			continue
 		}
-		if _, err := strconv.Atoi(strings.TrimSuffix(fields[0], ":")); err != nil {
-			continue
-		}
-		for i, column := range columns {
-			cpu, err := strconv.Atoi(strings.TrimPrefix(column, "CPU"))
-			n, failed := strconv.ParseUint(fields[1+i], 10, 64)
-			if err == nil && failed == nil {
-				sums[cpu] += n
+		for i, value := range line.Values {
+			if n, err := strconv.ParseUint(value, 10, 64); err == nil {
+				sums[online[i]] += n
 			}
 		}
 	}
@@ -92,31 +101,13 @@ type softnet struct {
 	squeezed uint64
 }
 
+// readSoftnet adds them up. The kernel says which CPU a line is about since 5.10.
 func readSoftnet(cpus []int) (s softnet) {
-	text, err := os.ReadFile("/proc/net/softnet_stat")
-	if err != nil {
-		return s
-	}
-	return sumSoftnet(string(text), cpus)
-}
-
-// sumSoftnet adds up lines, one for each CPU that is online, in hexadecimal: the second
-// column is dropped, the third squeezed, the 13th the CPU (softnet_seq_show in the
-// kernel's net/core/net-procfs.c, since 5.10).
-func sumSoftnet(text string, cpus []int) (s softnet) {
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) < 13 {
-			continue
+	for _, stat := range readProc(procfs.FS.NetSoftnetStat) {
+		if slices.Contains(cpus, int(stat.Index)) {
+			s.dropped += uint64(stat.Dropped)
+			s.squeezed += uint64(stat.TimeSqueezed)
 		}
-		cpu, err := strconv.ParseUint(fields[12], 16, 32)
-		if err != nil || !slices.Contains(cpus, int(cpu)) {
-			continue
-		}
-		dropped, _ := strconv.ParseUint(fields[1], 16, 32)
-		squeezed, _ := strconv.ParseUint(fields[2], 16, 32)
-		s.dropped += dropped
-		s.squeezed += squeezed
 	}
 	return s
 }
@@ -134,11 +125,17 @@ func readHeld() (h held) {
 	if err := unix.Getrusage(unix.RUSAGE_THREAD, &usage); err == nil {
 		h.times = usage.Nivcsw
 	}
-	if text, err := os.ReadFile("/proc/thread-self/schedstat"); err == nil {
-		var ran int64
-		_, _ = fmt.Sscan(string(text), &ran, (*int64)(&h.waited))
-	}
+	h.waited = time.Duration(readProc(schedstatIn).WaitingNanoseconds)
 	return h
+}
+
+// schedstatIn returns the calling thread's.
+func schedstatIn(kernel procfs.FS) (stat procfs.ProcSchedstat, err error) {
+	thread, err := kernel.Thread(os.Getpid(), unix.Gettid())
+	if err != nil {
+		return stat, err
+	}
+	return thread.Schedstat()
 }
 
 // away is how long the sending threads were kept off their cores in a trial, and the

@@ -2,38 +2,23 @@ package xdp
 
 import (
 	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/proc"
 	"vnfbench.io/operator/internal/traffic/xdp/planning"
 )
-
-func TestSumSoftnet(t *testing.T) {
-	const text = `0c9bf801 00000001 0000000f 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000
-049dbc20 00000010 0000000b 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000001 00000000 00000000
-049dbc20 00000100 000000ff 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000003 00000000 00000000
-an older kernel's line
-`
-	for name, c := range map[string]struct {
-		cpus []int
-		want softnet
-	}{
-		"one":         {[]int{1}, softnet{16, 11}},
-		"two":         {[]int{0, 3}, softnet{257, 270}},
-		"not there":   {[]int{2}, softnet{}},
-		"none at all": {nil, softnet{}},
-	} {
-		if got := sumSoftnet(text, c.cpus); got != c.want {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
-		}
-	}
-}
 
 func TestQuietestCPUs(t *testing.T) {
 	const text = `           CPU0       CPU1       CPU3
@@ -42,9 +27,30 @@ func TestQuietestCPUs(t *testing.T) {
 NMI:      90000      90000      90000  Non-maskable interrupts
 ERR:          0
 `
-	interrupts := sumInterrupts(text)
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "proc", "1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("1", filepath.Join(root, "proc", "self")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "proc", "interrupts"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kernel, err := proc.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := interruptsIn(kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupts := sumInterrupts(read, []int{0, 1, 3})
 	if want := map[int]uint64{0: 2001, 1: 1851, 3: 10}; !maps.Equal(interrupts, want) {
 		t.Errorf("interrupts %v, want %v", interrupts, want)
+	}
+	if sums := sumInterrupts(read, []int{0, 1}); len(sums) != 0 {
+		t.Errorf("a CPU went offline between two reads: %v, want none", sums)
 	}
 	for name, c := range map[string]struct {
 		cpus       []int
@@ -59,6 +65,42 @@ ERR:          0
 		if got := quietest(c.cpus, c.interrupts); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+// TestMachineIsRead compares with other sources: the sum over all CPUs with the kernel's
+// text, and a thread that slept and worked with its clock.
+func TestMachineIsRead(t *testing.T) {
+	if cpus := readCPUs(); len(cpus) == 0 || len(readInterrupts()) != len(cpus) {
+		t.Errorf("%d CPUs, interrupts %v", len(cpus), readInterrupts())
+	}
+	var rows int
+	for _, stat := range readProc(procfs.FS.NetSoftnetStat) {
+		if _, found := readCPUs()[int(stat.Index)]; !found {
+			t.Errorf("softnet_stat has a row of CPU %d, which is not online", stat.Index)
+		}
+		rows++
+	}
+	if rows != len(readCPUs()) {
+		t.Errorf("%d rows of softnet_stat and %d CPUs", rows, len(readCPUs()))
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := readProc(schedstatIn)
+	spinUntil := time.Now().Add(20 * time.Millisecond)
+	for time.Now().Before(spinUntil) {
+	}
+	after := readProc(schedstatIn)
+	ran := time.Duration(after.RunningNanoseconds - before.RunningNanoseconds)
+	waited := time.Duration(after.WaitingNanoseconds - before.WaitingNanoseconds)
+	if both := ran + waited; both < 15*time.Millisecond {
+		t.Errorf("in 20 ms of work the thread ran %v and waited %v", ran, waited)
+	}
+}
+
+func BenchmarkReadHeld(b *testing.B) {
+	for range b.N {
+		readHeld()
 	}
 }
 
@@ -100,8 +142,43 @@ func TestBusyMachineOnASeparatePath(t *testing.T) {
 	}
 }
 
-// spinOn has another process spin on a CPU until the test ends.
-func spinOn(t *testing.T, cpu int) {
+// TestNoBurstAfterAStall has another process take the CPU that sends for milliseconds at a time.
+// What was due in such a time leaves only where the ring is the device's.
+func TestNoBurstAfterAStall(t *testing.T) {
+	const rate, aMillisecond = 100_000, 100
+	for _, c := range []struct {
+		hop   measure.Hop
+		burst bool
+	}{{measure.HopSeparate, false}, {measure.HopTap, false}, {measure.HopInline, true}} {
+		p := buildPath(t, routedWithNAPI)
+		path := p.IPv4(measure.Forward)
+		path.Hop = c.hop
+		d := open(t, p, Config{Path: path, Scheduling: Fair})
+		stop := spinOn(t, d.cpus[0])
+		o, err := d.Measure(t.Context(), trialOf(64, rate, time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := o.Directions[0]
+		// A frame at either end of the millisecond may be one more.
+		if most := got.MostInMillisecond; most < aMillisecond/2 || (most > aMillisecond*105/100+2) != c.burst {
+			t.Errorf("%s: %d frames left in a millisecond at %d frames/s, and a burst: want %t", c.hop, most, rate, c.burst)
+		}
+		if stalled := time.Duration(d.state.Transmitters[0].LongestAway); stalled < time.Millisecond {
+			t.Errorf("%s: the longest stall is %v", c.hop, stalled)
+		}
+		if !c.burst && (got.OverflowFrames == 0 || got.UnsentFrames() != got.OverflowFrames+got.RefusedFrames) {
+			t.Errorf("%s: %+v", c.hop, got)
+		}
+		stop()
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// spinOn has another process spin on a CPU until the test ends, or until it is stopped.
+func spinOn(t *testing.T, cpu int) (stop func()) {
 	t.Helper()
 	spinner := exec.Command("taskset", "-c", strconv.Itoa(cpu), "sh", "-c", "while :; do :; done")
 	// It must not spin permanently if the tests are killed.
@@ -110,9 +187,11 @@ func spinOn(t *testing.T, cpu int) {
 	if err := spinner.Start(); err != nil {
 		t.Fatalf("%v (test/scripts/prerequisites.sh debian installs taskset)", err)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		_ = spinner.Process.Kill()
 		_ = spinner.Wait()
 		runtime.UnlockOSThread()
 	})
+	t.Cleanup(stop)
+	return stop
 }

@@ -65,6 +65,8 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 		SentFrames:            account.sent,
 		OverflowFrames:        t.Overflow,
 		RefusedFrames:         account.refused,
+		LeftFrames:            left(t),
+		MostInMillisecond:     t.MostInWindow,
 		ReceivedFrames:        r.Received,
 		DuplicateFrames:       r.Duplicates,
 		ReorderedFrames:       r.Reordered,
@@ -76,7 +78,7 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 		DelaySinceDeparture:   briefly(&histograms[histogramSinceDeparture], r.LongestSinceDeparture),
 		DelayVariation:        delays(&histograms[histogramVariation], r.Variation),
 		Distributions:         distributions(histograms, t, r),
-		JitterNanoseconds:     r.Jitter >> 4,
+		Jitter:                jitterOf(&histograms[histogramJitter], r),
 	}
 	if trial.Packet != nil {
 		out.SentFragments, out.ReceivedFragments = account.fragments, r.Fragments
@@ -121,7 +123,7 @@ type account struct {
 // than blame the device.
 //
 // Where the device's own kernel works on the sending core and a load is set, what found
-// no room there was still offered to the device.
+// no room in the ring, or waited there to the end, was still offered to the device.
 func (d *Driver) account(i int, trial measure.Trial, seen watched) (a account) {
 	t, r := &d.state.Transmitters[i], &d.state.Receivers[i]
 	handed, pieces := d.handedOver(i, trial), t.Made
@@ -134,18 +136,15 @@ func (d *Driver) account(i int, trial measure.Trial, seen watched) (a account) {
 	a.refused = min(refused, a.sent-min(a.sent, r.Received))
 	offered := d.inline() && trial.IntendedFramesPerSecond > 0
 	if offered {
-		a.sent += t.Overflow
+		a.sent += t.Overflow + left(t)
 	} else {
 		a.sent -= a.refused
 	}
 	a.sent = max(a.sent, r.Received)
 	if trial.Packet != nil {
 		if a.fragments = handed - refused; offered {
-			a.fragments = handed + t.Overflow*framesEach(trial)
+			a.fragments = handed - uint64(t.Fragment) + (t.Overflow+left(t))*framesEach(trial)
 		}
 	}
 	return a
 }
-
-// inline reports whether the device's kernel works on the sending core.
-func (d *Driver) inline() bool { return d.config.Path.Hop == measure.HopInline }

@@ -236,18 +236,126 @@ func dueUntil(t trafficTransmitter, now uint64) uint64 {
 	return low
 }
 
-// TestRingThatIsNotEmptied: what a trial leaves in the ring was not sent.
+// TestRingThatIsNotEmptied: what a trial leaves in the ring is the device's loss where the device
+// works on the core that sends, and was not sent elsewhere.
 func TestRingThatIsNotEmptied(t *testing.T) {
 	stream := streamIPv4()
-	d := &Driver{state: &state{trafficState: &trafficState{}}}
-	d.config.Path.Hop, d.streams[0], d.description.TransmitPath = measure.HopInline, &stream, Direct
-	s := &d.state.Transmitters[0]
-	s.Arrived, s.Overflow, s.Waiting, s.Made = 1000, 100, 50, 850
-	d.state.Receivers[0].Received = 850
-	o := d.outcome(trialOf(64, 1000, time.Second), 0, watched{}).Directions[0]
-	if o.UnsentFrames() != 50 || o.LostFrames() != 100 {
-		t.Errorf("%d unsent and %d lost, want 50 and 100", o.UnsentFrames(), o.LostFrames())
+	packets := packetTrial(8192, 6, 1500, 1000, time.Second)
+	for _, c := range []struct {
+		name                          string
+		hop                           measure.Hop
+		trial                         measure.Trial
+		fragment                      uint32
+		unsent, lost, left, fragments uint64
+	}{
+		{name: "Inline", hop: measure.HopInline, trial: trialOf(64, 1000, time.Second), lost: 150, left: 50},
+		{name: "Tap", hop: measure.HopTap, trial: trialOf(64, 1000, time.Second), unsent: 150, left: 50},
+		{name: "Separate", hop: measure.HopSeparate, trial: trialOf(64, 1000, time.Second), unsent: 150, left: 50},
+		{name: "a packet has begun", hop: measure.HopInline, trial: packets, fragment: 2, lost: 151, left: 51, fragments: 1001 * 6},
+	} {
+		d := &Driver{state: &state{trafficState: &trafficState{}}}
+		d.config.Path.Hop, d.streams[0], d.description.TransmitPath = c.hop, &stream, Direct
+		s := &d.state.Transmitters[0]
+		s.Arrived, s.Overflow, s.Waiting, s.Made, s.Fragment = 1000, 100, 50, 850, c.fragment
+		s.Schedule.FramesPerSecond = 1000
+		if c.fragment > 0 {
+			s.Arrived, s.FragmentsMade = 1001, 850*6+2
+			c.trial.IntendedFramesPerSecond = 1001
+		}
+		d.state.Receivers[0].Received = 850
+		o := d.outcome(c.trial, 0, watched{})
+		got := o.Directions[0]
+		if got.UnsentFrames() != c.unsent || got.LostFrames() != c.lost || got.LeftFrames != c.left || got.SentFragments != c.fragments {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c)
+		}
+		o.Hop = c.hop
+		if explained := o.Explainable(got); explained != c.lost {
+			t.Errorf("%s: an interruption explains %d frames of %d", c.name, explained, c.lost)
+		}
+		for _, doubt := range d.doubts(c.trial, o, away{}, watched{}) {
+			if doubt.Code == measure.DoubtUnaccounted {
+				t.Errorf("%s: %+v", c.name, doubt)
+			}
+		}
 	}
+}
+
+// TestDrainEnds cuts off a trial while a device of a few hundred frames/s still has frames to take.
+func TestDrainEnds(t *testing.T) {
+	const rate = 4000
+	p := buildPath(t, routedWithNAPI)
+	d := open(t, p, Config{Path: ipv4Forward(p)})
+	if err := p.Slow(150_000, testpath.DeviceWest); err != nil {
+		t.Fatal(err)
+	}
+	d.drainTimeout = 200 * time.Millisecond
+	began := time.Now()
+	o, err := d.Measure(t.Context(), trialOf(64, rate, 300*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("the trial took %v", took)
+	}
+	got := o.Directions[0]
+	if got.UnsentFrames() != 0 || got.LeftFrames == 0 || got.LostFrames() != got.OverflowFrames+got.LeftFrames+got.RefusedFrames || got.ReceivedFrames == 0 {
+		t.Errorf("%+v", got)
+	}
+	if drain := time.Duration(o.DrainNanoseconds); drain < 150*time.Millisecond || drain > 250*time.Millisecond {
+		t.Errorf("the ring was emptied for %v after the trial", drain)
+	}
+	if got := o.ForwardingFramesPerSecond(); got < rate/40 || got > rate/2 {
+		t.Errorf("%.0f frames/s forwarded", got)
+	}
+}
+
+// TestPlaces: no more than a twentieth of a millisecond's frames wait where the ring is not the
+// device's, and no more than the testbed lets.
+func TestPlaces(t *testing.T) {
+	for _, c := range []struct {
+		hop   measure.Hop
+		ring  int
+		rate  uint64
+		wants uint64
+	}{
+		{measure.HopInline, 1024, 1000, 1024},
+		{measure.HopTap, 1024, 1, 4},
+		{measure.HopTap, 1024, 99_999, 4},
+		{measure.HopTap, 1024, 100_000, 5},
+		{measure.HopSeparate, 1024, 14_880_952, 744},
+		{"", 1024, 148_809_523, 1024},
+		{measure.HopSeparate, 2, 1_000_000, 2},
+	} {
+		d := &Driver{config: Config{RingFrames: c.ring, Path: measure.Path{Hop: c.hop}}}
+		if got := d.places(c.rate); got != c.wants {
+			t.Errorf("%+v: %d places", c, got)
+		}
+	}
+}
+
+// TestOverloadNeedsNoRing: a load above what the generator makes keeps frames in the smallest ring,
+// so a calibration, whose path is Separate, reaches as much as with the largest.
+func TestOverloadNeedsNoRing(t *testing.T) {
+	p := buildPath(t, testpath.Direct)
+	d := open(t, p, Config{Path: p.IPv4()})
+	reached := map[measure.Hop]float64{}
+	for range 5 {
+		for _, hop := range []measure.Hop{measure.HopSeparate, measure.HopInline} {
+			d.config.Path.Hop, d.config.RingFrames = hop, planning.MaxRingFrames
+			o, err := d.Measure(t.Context(), trialOf(64, 14_880_952, 200*time.Millisecond))
+			if err != nil {
+				t.Fatal(err)
+			}
+			reached[hop] = max(reached[hop], o.ForwardingFramesPerSecond())
+			if got := o.Directions[0]; hop == measure.HopSeparate && (got.LostFrames() > got.SentFrames/100 || got.OverflowFrames == 0) {
+				t.Errorf("%+v", got)
+			}
+		}
+	}
+	if small, large := reached[measure.HopSeparate], reached[measure.HopInline]; small < 0.6*large { // a busy machine
+		t.Errorf("%.0f frames/s with few places, %.0f with many", small, large)
+	}
+	t.Logf("frames/s: %v", reached)
 }
 
 // TestTooManyFrames: due times are computed in 64 bits.

@@ -54,6 +54,9 @@ type trafficReceiver struct {
 	NextSequence          uint64
 	LastArrival           uint64
 	Jitter                uint64
+	JitterChanges         uint64
+	LargestJitter         uint64
+	UntilJitter           uint64
 	Delay                 trafficSpread
 	Variation             trafficSpread
 	LongestSinceDeparture uint64
@@ -65,7 +68,7 @@ type trafficReceiver struct {
 	Stray                 uint64
 	Foreign               uint64
 	Vlan                  uint32
-	_                     [116]byte
+	_                     [92]byte
 }
 
 type trafficRun struct {
@@ -100,7 +103,7 @@ type trafficState struct {
 	Rings        [2][16384]trafficRun
 	Window       [2][16384]uint64
 	Packets      [2][8192]trafficPacket
-	Histograms   [2][4][25600]uint64
+	Histograms   [2][5][25600]uint64
 	Zero         uint64
 	_            [56]byte
 }
@@ -149,7 +152,10 @@ type trafficTransmitter struct {
 	FragmentsMade   uint64
 	Fragment        uint32
 	VlanBytes       uint32
-	_               [64]byte
+	WindowStart     uint64
+	WindowFrames    uint64
+	MostInWindow    uint64
+	_               [40]byte
 }
 
 // Names of all BPF objects in the ELF.

@@ -175,7 +175,7 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 			t.Due += uint64(i) * (1e9 / rate) / 2
 			t.EndAt = never
 			t.IntendedFrames = s.IntendedFrames(trial)
-			t.RingFrames = uint64(d.config.RingFrames)
+			t.RingFrames = d.places(rate)
 			t.Schedule = trafficSchedule{Start: t.Due, FramesPerSecond: rate, GapNanoseconds: 1e9 / rate, GapRemainder: 1e9 % rate}
 			r.Schedule = t.Schedule
 			if t.IntendedFrames > math.MaxUint32 {
@@ -296,7 +296,7 @@ func (d *Driver) transmit(ctx context.Context, pause *pause, senders []*sender, 
 	start = d.arm(trial)
 	startedAt = time.Now().Add(time.Duration(start - monotonicNow()))
 	err = pause.wait(ctx, lead+leadSpread+trial.Duration())
-	giveUp := time.Now().Add(drainTimeout)
+	giveUp := time.Now().Add(d.drainTimeout)
 	for err == nil && !d.state.ended() && time.Now().Before(giveUp) && !anyDone(senders) {
 		err = pause.wait(ctx, time.Millisecond)
 	}

@@ -29,8 +29,8 @@ const (
 )
 
 // Generator is TRex. Its streams are whole packets, each field of a frame takes a
-// separate random value, and it reports RFC 3550's jitter and no difference of one frame
-// and the next. Its stateful mode has a TCP implementation, which sends no VLAN tags
+// separate random value, and it reports the last value of RFC 3550's jitter and no difference
+// of one frame and the next. Its stateful mode has a TCP implementation, which sends no VLAN tags
 // here.
 var Generator = &generator.Generator{
 	Name:     Name,

@@ -198,8 +198,8 @@ func libraryFolder() string {
 
 // await probes the server until it answers.
 func (s *Server) await(ctx context.Context, p *process) error {
-	deadline := time.NewTimer(s.config.StartTimeout)
-	defer deadline.Stop()
+	starting, cancel := context.WithTimeout(ctx, s.config.StartTimeout)
+	defer cancel()
 	for {
 		err := s.thread.run(func() error { return s.ping(ctx) })
 		if err == nil {
@@ -208,12 +208,15 @@ func (s *Server) await(ctx context.Context, p *process) error {
 		select {
 		case <-p.ended:
 			return s.ended(p, "ended before it answered")
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-deadline.C:
-			return explain(fmt.Sprintf("does not answer %s after its start (%v)", s.config.StartTimeout, err), p.output.all(), s.config.Settings.ExtraConfiguration)
-		case <-time.After(probePause):
+		default:
 		}
+		if clock.Sleep(starting, probePause) == nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return explain(fmt.Sprintf("does not answer %s after its start (%v)", s.config.StartTimeout, err), p.output.all(), s.config.Settings.ExtraConfiguration)
 	}
 }
 

@@ -1,0 +1,97 @@
+package measure
+
+import "math"
+
+// Valid reports whether no doubt forbids the use of the outcome.
+func (o Outcome) Valid() bool {
+	for _, d := range o.Doubts {
+		if d.Invalid {
+			return false
+		}
+	}
+	return true
+}
+
+// LossRatio returns that of the worse direction, so that a device cannot hide loss in one
+// direction.
+func (o Outcome) LossRatio() float64 {
+	worst := 0.0
+	for _, d := range o.Directions {
+		worst = max(worst, d.LossRatio())
+	}
+	return worst
+}
+
+// UnsentRatio returns unsent over intended of the worse direction.
+func (o Outcome) UnsentRatio() float64 {
+	worst := 0.0
+	for _, d := range o.Directions {
+		if d.IntendedFrames > 0 {
+			worst = max(worst, float64(d.UnsentFrames())/float64(d.IntendedFrames))
+		}
+	}
+	return worst
+}
+
+// OfferedFramesPerSecond returns the lower of the directions' sent frames over the sending
+// time. A direction with a share of the load is scaled up to all of it.
+func (o Outcome) OfferedFramesPerSecond() float64 {
+	return o.rate(o.SendingNanoseconds, func(d DirectionOutcome) uint64 { return d.SentFrames })
+}
+
+// ForwardingFramesPerSecond returns the forwarding rate (RFC 2285 section 3.6.1) of the
+// slower direction, scaled like OfferedFramesPerSecond. Frames that left the driver's ring after the
+// sending time took that time too.
+func (o Outcome) ForwardingFramesPerSecond() float64 {
+	return o.rate(o.SendingNanoseconds+o.DrainNanoseconds, func(d DirectionOutcome) uint64 { return d.ReceivedFrames })
+}
+
+// Explainable returns how many of a direction's lost frames may be missing because a sending
+// thread was kept off its core. On a path with HopInline that costs frames only in the ring.
+func (o Outcome) Explainable(d DirectionOutcome) uint64 {
+	if o.Hop == HopInline {
+		return min(d.LostFrames(), d.OverflowFrames+d.LeftFrames)
+	}
+	return d.LostFrames()
+}
+
+// ExplainedTimes is how many times the frames that were due while a sending thread was away may be
+// missing and still be due to that: those of other, shorter pieces are among them.
+const ExplainedTimes = 2
+
+// maxDrainShare is how much longer than a trial its frames may take to leave the driver's ring. A
+// throughput is at most this share too high for frames that wait in the ring at a trial's end.
+const maxDrainShare = 0.005
+
+// notCarried returns the share of the trial's frames that left the ring too late for the trial's
+// time, beyond what an interruption explains; 0 up to maxDrainShare. Such a load only fills the
+// ring. On paths without HopInline the ring is too small for that.
+func (o Outcome) notCarried() float64 {
+	late := float64(o.DrainNanoseconds - ExplainedTimes*o.AwayNanoseconds)
+	if o.Hop != HopInline || o.SendingNanoseconds <= 0 || late <= maxDrainShare*float64(o.SendingNanoseconds) {
+		return 0
+	}
+	return late / (late + float64(o.SendingNanoseconds))
+}
+
+// LossOverTime returns LossRatio, where frames that did not leave the ring in the trial's time count
+// as lost.
+func (o Outcome) LossOverTime() float64 {
+	share := o.notCarried()
+	return o.LossRatio() + share*(1-o.LossRatio())
+}
+
+func (o Outcome) rate(nanoseconds int64, count func(DirectionOutcome) uint64) float64 {
+	if len(o.Directions) == 0 || o.SendingNanoseconds <= 0 {
+		return 0
+	}
+	slowest := math.Inf(1)
+	for _, d := range o.Directions {
+		whole := float64(count(d))
+		if d.LoadPercent > 0 {
+			whole = whole * 100 / float64(d.LoadPercent)
+		}
+		slowest = min(slowest, whole)
+	}
+	return slowest / (float64(nanoseconds) / 1e9)
+}

@@ -1,0 +1,47 @@
+package xdp
+
+import (
+	"time"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// On paths that are not Inline the ring represents none of the device's: what waits there is the
+// generator's arrears, and would leave as a burst. So no more frames may wait than are due in
+// maxArrears, which adds a twentieth to the frames of a millisecond, or minPlaces, which are no
+// burst.
+const (
+	maxArrears = 50 * time.Microsecond
+	minPlaces  = 4
+)
+
+// places returns how many frames of a direction may wait at a rate.
+func (d *Driver) places(framesPerSecond uint64) uint64 {
+	places := uint64(d.config.RingFrames)
+	if d.inline() {
+		return places
+	}
+	return min(places, max(minPlaces, framesPerSecond*uint64(maxArrears)/uint64(time.Second)))
+}
+
+// inline reports whether the device's kernel works on the sending core.
+func (d *Driver) inline() bool { return d.config.Path.Hop == measure.HopInline }
+
+// left returns how many frames a trial left in the ring, with a packet that had begun to leave.
+func left(t *trafficTransmitter) uint64 {
+	if t.Fragment > 0 {
+		return t.Waiting + 1
+	}
+	return t.Waiting
+}
+
+// drained returns how long after the trial's end frames left that had waited in the ring.
+func (d *Driver) drained(trial measure.Trial) (longest time.Duration) {
+	for i := range d.state.Transmitters {
+		t := &d.state.Transmitters[i]
+		if end := t.Schedule.Start + uint64(trial.Duration()); t.Schedule.FramesPerSecond > 0 && t.LastDeparture > end {
+			longest = max(longest, time.Duration(t.LastDeparture-end))
+		}
+	}
+	return longest
+}
