@@ -163,7 +163,7 @@ func (d done) unsent() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("in %d trials that count, up to %s %% of the intended frames were not sent: beyond 0.1 %% a load counts as not reached; RFC 2544 does not mention such frames",
+	return []string{fmt.Sprintf("in trials that count (%d) up to %s %% of the intended frames were not sent: beyond 0.1 %% a load counts as not reached; RFC 2544 does not mention such frames",
 		n, strconv.FormatFloat(most*100, 'g', 2, 64))}
 }
 
@@ -179,7 +179,7 @@ func (d done) drained() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("throughput: in %d trials frames waited in the receive ring beyond the trial's time, and count as lost in that share; RFC 2544 section 26.1 counts what arrives", n)}
+	return []string{fmt.Sprintf("throughput: in trials that count (%d) frames waited in the receive ring beyond the trial's time, and count as lost in that share; RFC 2544 section 26.1 counts what arrives", n)}
 }
 
 // madeAgain names the trials that are in no figure, with why.
