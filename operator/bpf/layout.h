@@ -161,7 +161,7 @@ struct receiver {
 	__u64 bytes;
 	__u64 duplicates;
 	__u64 reordered;
-	__u64 beyond_window; /* too late to recognize a duplicate */
+	__u64 beyond_window; /* too late to recognize a duplicate; not received */
 	__u64 first_delay;
 	__u64 tagged_delay; /* 0: the tagged frame has not arrived */
 	__u64 next_sequence; /* RFC 4737's NextExp */

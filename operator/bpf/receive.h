@@ -36,7 +36,8 @@ static __always_inline int read_signature(void *data, void *end, struct signatur
 }
 
 // seen_before looks a sequence number up in a ring that needs no clearing:
-// each cell names the trial and the number that it last held.
+// each cell names the trial and the number that it last held. A frame later
+// than the ring may be a duplicate, which would hide a loss.
 static __always_inline int seen_before(struct receiver *r, __u32 direction, __u32 key, __u32 sequence)
 {
 	__u64 *place = cell(&shared.window[0][0], DIRECTIONS * WINDOW, direction * WINDOW + sequence % WINDOW);
@@ -48,9 +49,12 @@ static __always_inline int seen_before(struct receiver *r, __u32 direction, __u3
 	held = *(volatile __u64 *)place;
 	if (held >> 32 == key && (__s32)((__u32)held - sequence) > 0) {
 		add(&r->beyond_window, 1);
-		return 0;
+		return 1;
 	}
-	return swap(place, mine) == mine;
+	if (swap(place, mine) != mine)
+		return 0;
+	add(&r->duplicates, 1);
+	return 1;
 }
 
 // in_order counts reordered frames: those that arrive after a later one
@@ -199,10 +203,8 @@ static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, in
 		return drop;
 	}
 	now = bpf_ktime_get_ns();
-	if (seen_before(r, direction, s.key, s.sequence)) {
-		add(&r->duplicates, 1);
+	if (seen_before(r, direction, s.key, s.sequence))
 		return drop;
-	}
 	delay = since(s.sent_at, now);
 	if (r->schedule.frames_per_second) {
 		raise(&r->longest_since_departure, delay);

@@ -251,6 +251,8 @@ const (
 	WarningInterruptedTrials = "InterruptedTrials"
 	// WarningLateFrames: frames arrived after their trial had ended, where they count as lost.
 	WarningLateFrames = "LateFrames"
+	// WarningFramesUnaccounted: frames arrived that are none of a trial's or too late to be known, or frames were lost that nothing counted.
+	WarningFramesUnaccounted = "FramesUnaccounted"
 	// WarningDelayBelowBias: a delay with the device is below that without it.
 	WarningDelayBelowBias = "DelayBelowBias"
 	// WarningTransmitFallback: a port does not support the better way of transmitting.

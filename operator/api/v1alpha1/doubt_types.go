@@ -27,6 +27,8 @@ const (
 	DoubtInterruptedTrials DoubtCode = WarningInterruptedTrials
 	// DoubtLateFrames: frames still arrived when a trial had settled.
 	DoubtLateFrames DoubtCode = WarningLateFrames
+	// DoubtFramesUnaccounted: frames arrived that are none of a trial's, or too late to be known.
+	DoubtFramesUnaccounted DoubtCode = WarningFramesUnaccounted
 	// DoubtStretchedTrials: trials took clearly longer than requested.
 	DoubtStretchedTrials DoubtCode = WarningStretchedTrials
 	// DoubtRefragmented: fragments arrived with other bounds than they were sent with.

@@ -83,6 +83,12 @@ type ThroughputResult struct {
 	// +required
 	Trials int32 `json:"trials"`
 
+	// peakFramesPerSecond is the largest rate of departures over a millisecond in the
+	// trials at both bounds. Absent where the driver has no receive ring.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	PeakFramesPerSecond int64 `json:"peakFramesPerSecond,omitempty"`
+
 	// serviceTime is what the device takes of the core for a frame. Present only
 	// where the device works on the core that sends (generator.hop is Inline), its
 	// loss is the upperBoundCause, and the generator is calibrated.

@@ -42,6 +42,7 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtUnsteadyPacing:    {"the generator did not send at a steady rate", "give the generator dedicated CPUs, and measure again"},
 	v1alpha1.DoubtInterruptedTrials: {"frames went missing or left late while other work held the generator's core", "give the generator dedicated CPUs, and measure again"},
 	v1alpha1.DoubtLateFrames:        {"frames still arrived when a trial had settled", "raise measurements.settleMilliseconds"},
+	v1alpha1.DoubtFramesUnaccounted: {"frames arrived that are none of a trial's, or too late to be known", "keep other traffic off the path, and measure again"},
 	v1alpha1.DoubtStretchedTrials:   {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
 	v1alpha1.DoubtRefragmented:      {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
 	v1alpha1.DoubtNotMeasured:       {"the generator or the time did not allow it", "see the run's warnings"},
@@ -69,7 +70,7 @@ func sideOf(code v1alpha1.DoubtCode, m Metric) Side {
 	switch code {
 	case v1alpha1.DoubtGeneratorCeiling, v1alpha1.DoubtMaximumLoad, v1alpha1.DoubtLongestBurst:
 		return better
-	case v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtStretchedTrials, v1alpha1.DoubtInterruptedTrials:
+	case v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtStretchedTrials, v1alpha1.DoubtInterruptedTrials, v1alpha1.DoubtFramesUnaccounted:
 		// The smallest delay is that of a frame that met no burst.
 		if m.Name == v1alpha1.MetricLatencyMin {
 			return 0

@@ -51,6 +51,7 @@ func TestSides(t *testing.T) {
 		{v1alpha1.DoubtStretchedTrials, v1alpha1.MetricLatencyP99, Below},
 		{v1alpha1.DoubtStretchedTrials, v1alpha1.MetricLatencyMin, 0},
 		{v1alpha1.DoubtRefragmented, v1alpha1.MetricLoss, either},
+		{v1alpha1.DoubtFramesUnaccounted, v1alpha1.MetricLoss, Below},
 		{"OfALaterVersion", v1alpha1.MetricLoss, either},
 	} {
 		doubt, concerns := NewDoubt(test.code, test.metric)

@@ -86,6 +86,9 @@ func (w *walk) throughput(key Key, t v1alpha1.ThroughputResult) {
 	rate.addKnown("ThroughputFragmentsPerSecond", t.FragmentsPerSecond)
 	p.add("ThroughputLowerBoundFramesPerSecond", t.LowerBoundFramesPerSecond)
 	p.addKnown("ThroughputUpperBoundFramesPerSecond", t.UpperBoundFramesPerSecond)
+	if t.PeakFramesPerSecond > 0 {
+		p.add("ThroughputPeakFramesPerSecond", t.PeakFramesPerSecond)
+	}
 	if s := t.ServiceTime; s != nil {
 		p.add("ServiceTimeNanoseconds", s.Nanoseconds)
 		p.add("ServiceTimeLowNanoseconds", s.LowNanoseconds)

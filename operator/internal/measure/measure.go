@@ -314,7 +314,8 @@ const (
 	// DoubtStillArriving: frames still arrived when the trial ended. A driver that cannot distinguish
 	// the frames of two trials counts them as received in the next one.
 	DoubtStillArriving = "FramesStillArriving"
-	// DoubtUnaccounted: the generator's own counts of frames do not add up.
+	// DoubtUnaccounted: the generator's own counts of frames do not add up, and then the trial is
+	// invalid; or frames arrived that are none of the trial's, or too late to be known.
 	DoubtUnaccounted = "FramesUnaccounted"
 )
 

@@ -177,6 +177,7 @@ func widen(into *v1alpha1.ThroughputResult, t v1alpha1.ThroughputResult) {
 	}
 	into.LossPartsPerMillion = max(into.LossPartsPerMillion, t.LossPartsPerMillion)
 	into.Trials += t.Trials
+	into.PeakFramesPerSecond = max(into.PeakFramesPerSecond, t.PeakFramesPerSecond)
 	into.Doubts = distinct(append(into.Doubts, t.Doubts...))
 }
 

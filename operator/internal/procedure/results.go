@@ -128,6 +128,7 @@ func (w *replay) searchResults(p *part) []v1alpha1.ThroughputResult {
 			UpperBoundCause:           w.cause(p, r),
 			LossPartsPerMillion:       p.lossAt(r.LowerBoundFramesPerSecond),
 			Trials:                    int32(len(p.history)),
+			PeakFramesPerSecond:       max(peakOf(p.atLoad(r.LowerBoundFramesPerSecond)), peakOf(p.atLoad(r.UpperBoundFramesPerSecond))),
 			Doubts:                    w.throughputDoubts(p, r),
 		}
 		if r.Regular {
@@ -160,6 +161,16 @@ func (p *part) lossAt(load uint64) int64 {
 		worst = max(worst, lossPartsPerMillion(c.lost, c.sent))
 	}
 	return worst
+}
+
+// peakOf returns the largest rate of departures over a millisecond in any direction.
+func peakOf(records []measure.Record) (most int64) {
+	for _, r := range records {
+		for _, d := range r.Outcome.Directions {
+			most = max(most, signed(1000*d.MostInMillisecond))
+		}
+	}
+	return most
 }
 
 func directionResult(d measure.DirectionOutcome) v1alpha1.DirectionResult {

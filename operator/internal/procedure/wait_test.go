@@ -33,6 +33,9 @@ func TestWaitBesideDelays(t *testing.T) {
 		t.Fatal(err)
 	}
 	frame := Results(instr, records).Frames[0]
+	if peak := frame.Throughput[0].PeakFramesPerSecond; peak != 200_000 {
+		t.Errorf("the largest rate at the bounds is %d frames/s, want that of the first repeat", peak)
+	}
 	got := frame.Latency[0].Directions[0]
 	if diff := cmp.Diff(&v1alpha1.DelayQuantiles{P99Nanoseconds: 150, MaxNanoseconds: 400}, got.Lateness); diff != "" {
 		t.Errorf("wait (-want +got):\n%s", diff)

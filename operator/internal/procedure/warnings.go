@@ -68,6 +68,7 @@ func (w *replay) warnings() []v1alpha1.Warning {
 		w.warnInterrupted(d, size)
 		w.warnDoubts(d, size)
 		w.warnLateFrames(d, size)
+		w.warnUncounted(d, size)
 		w.warnEvidence(d, size)
 	}
 	for _, m := range registry {
@@ -183,7 +184,7 @@ func (w *replay) warnDoubts(d *warningList, size measure.Size) {
 	}
 	for _, code := range []string{
 		v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningStretchedTrials, v1alpha1.WarningUnsteadyPacing, v1alpha1.WarningRefragmented,
-		v1alpha1.WarningLateFrames,
+		v1alpha1.WarningLateFrames, v1alpha1.WarningFramesUnaccounted,
 	} {
 		if counts[code] > 0 {
 			d.add(code, size, "The generator doubted %d of the %d trials that count, the last because %s.",
@@ -225,6 +226,8 @@ func warningsFor(r measure.Record) map[string]string {
 			code = v1alpha1.WarningGeneratorCeiling
 		case measure.DoubtRefragmented, measure.DoubtFragmentsUnknown:
 			code = v1alpha1.WarningRefragmented
+		case measure.DoubtUnaccounted:
+			code = v1alpha1.WarningFramesUnaccounted
 		case measure.DoubtStillArriving:
 			code = v1alpha1.WarningLateFrames
 		case measure.DoubtStretched:

@@ -23,6 +23,12 @@ const (
 	tolerance = 10 * time.Microsecond
 	// burstFrames is how many frames any device must take at once.
 	burstFrames = 64
+	// foreignFrames and foreignShare of what was received may be others' frames, such as those by
+	// which stacks look for their neighbors.
+	foreignFrames = 100
+	foreignShare  = 0.001
+	// duplicateWindow is layout.h's WINDOW.
+	duplicateWindow = len(trafficState{}.Window[0])
 )
 
 // doubts returns the generator's doubts about its own trial.
@@ -49,6 +55,7 @@ func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.
 		all.Add(measure.DoubtUnaccounted, true, "%s: %d frames were due; %d found the ring full, %d are still there, %d were made and %d received",
 			o.Direction, t.Arrived, t.Overflow, o.LeftFrames, t.Made, r.Received)
 	}
+	doubtArrivals(all, o, r)
 	if n := seen.ports[1-i].receiveDrops; n > 0 {
 		// Without loss they cannot have been this trial's frames.
 		all.Add(measure.DoubtReceiveDrops, o.LostFrames() > 0,
@@ -79,6 +86,18 @@ func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.
 	if o.LateArrivals > 0 {
 		all.Add(measure.DoubtLateArrivals, false, "%s: %d frames of the trial before arrived in this one: they count as lost there, and should have had longer to settle",
 			o.Direction, o.LateArrivals)
+	}
+}
+
+// doubtArrivals doubts a direction in which other frames arrived than its own, or its own too late.
+func doubtArrivals(all *frames.Doubts, o measure.DirectionOutcome, r *trafficReceiver) {
+	if r.BeyondWindow > 0 {
+		all.Add(measure.DoubtUnaccounted, false, "%s: %d frames arrived when over %d later ones had: they may have come twice, and count as lost if not",
+			o.Direction, r.BeyondWindow, duplicateWindow)
+	}
+	if others := r.Foreign + r.Stray; others > foreignFrames && float64(others) > foreignShare*float64(r.Received) {
+		all.Add(measure.DoubtUnaccounted, false, "%s: besides %d frames of the trial there arrived %d of no trial and %d of older ones, which the device had to carry too",
+			o.Direction, r.Received, r.Foreign, r.Stray)
 	}
 }
 

@@ -15,6 +15,7 @@ type ended struct {
 	arrived, made, overflow    uint64
 	received, late             uint64
 	lateArrivals               uint64
+	beyond, foreign, stray     uint64
 	seen                       watched
 	total, waited, gaps        time.Duration
 	frameCost, framesInASecond int64
@@ -40,6 +41,8 @@ func (c ended) driver() *Driver {
 	t.Away, t.LongestAway = uint64(c.gaps), uint64(c.gaps)
 	d.state.Histograms[0][histogramLateness][bucketOf(20_000)] = c.late
 	d.state.Receivers[0].Received, d.state.Receivers[0].LateArrivals = c.received, c.lateArrivals
+	r := &d.state.Receivers[0]
+	r.BeyondWindow, r.Foreign, r.Stray = c.beyond, c.foreign, c.stray
 	return d
 }
 
@@ -101,8 +104,14 @@ func TestDoubts(t *testing.T) {
 			shortOf(0, 3*time.Millisecond)(c)
 			c.received -= 10
 		}), measure.DoubtPreempted, true},
-		"late arrivals":              {whole(func(c *ended) { c.lateArrivals = 3 }), measure.DoubtLateArrivals, false},
-		"frames without a trace":     {inline(func(c *ended) { c.made, c.received = 990, 990 }), measure.DoubtUnaccounted, true},
+		"late arrivals":          {whole(func(c *ended) { c.lateArrivals = 3 }), measure.DoubtLateArrivals, false},
+		"frames without a trace": {inline(func(c *ended) { c.made, c.received = 990, 990 }), measure.DoubtUnaccounted, true},
+		"too late to be known":   {whole(func(c *ended) { c.beyond = 1 }), measure.DoubtUnaccounted, false},
+		"a few frames of others": {ended: whole(func(c *ended) { c.foreign, c.stray = 60, 40 })},
+		"many frames of others":  {whole(func(c *ended) { c.foreign, c.stray = 61, 40 }), measure.DoubtUnaccounted, false},
+		"others among many": {ended: whole(func(c *ended) {
+			c.framesInASecond, c.arrived, c.made, c.received, c.foreign = 200_000, 200_000, 200_000, 200_000, 150
+		})},
 		"the driver's own work":      {inline(func(c *ended) { c.frameCost = 600_000 }), measure.DoubtLimited, false},
 		"its work on another core":   {ended: whole(func(c *ended) { c.frameCost = 600_000 })},
 		"little work of the driver":  {ended: inline(func(c *ended) { c.frameCost = 400_000 })},

@@ -1,0 +1,35 @@
+package measure
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// What left the ring after the trial's time is lost over time on one core, beyond half a percent and
+// beyond what an interruption explains.
+func TestLossOverTime(t *testing.T) {
+	for _, c := range []struct {
+		hop         Hop
+		received    uint64
+		drain, away time.Duration
+		want        float64
+	}{
+		{HopInline, 1000, 0, 0, 0},
+		{HopInline, 1000, 5 * time.Millisecond, 0, 0},
+		{HopInline, 1000, 250 * time.Millisecond, 0, 0.2},
+		{HopInline, 1000, 250 * time.Millisecond, 100 * time.Millisecond, 0.05 / 1.05},
+		{HopInline, 1000, 250 * time.Millisecond, 200 * time.Millisecond, 0},
+		{HopInline, 600, 5 * time.Second, 0, 0.9},
+		{HopTap, 1000, 250 * time.Millisecond, 0, 0},
+		{HopSeparate, 600, 250 * time.Millisecond, 0, 0.4},
+	} {
+		o := Outcome{
+			Hop: c.hop, SendingNanoseconds: int64(time.Second), DrainNanoseconds: int64(c.drain), AwayNanoseconds: int64(c.away),
+			Directions: []DirectionOutcome{{IntendedFrames: 1000, SentFrames: 1000, ReceivedFrames: 1000}, {IntendedFrames: 1000, SentFrames: 1000, ReceivedFrames: c.received}},
+		}
+		if got := o.LossOverTime(); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package procedure
+
+import (
+	"testing"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// What neither the generator nor a port of a function counted is named; where a counter is missing,
+// nothing is.
+func TestUncounted(t *testing.T) {
+	evidence := func(drops int64) *measure.Evidence {
+		return &measure.Evidence{Functions: []measure.FunctionEvidence{{
+			Name: "router", Process: &measure.CPUTime{}, Ports: []measure.PortEvidence{{Name: "west", ReceiveDroppedFrames: drops}, {Name: "east", SendDroppedFrames: 1}},
+		}}}
+	}
+	with := func(e *measure.Evidence, change func(*measure.Evidence)) *measure.Evidence { change(e); return e }
+	for name, c := range map[string]struct {
+		hop      measure.Hop
+		evidence *measure.Evidence
+		known    bool
+		want     uint64
+	}{
+		"all counted":                {measure.HopInline, evidence(399), true, 0},
+		"almost all":                 {measure.HopInline, evidence(389), true, 0},
+		"some not":                   {measure.HopInline, evidence(388), true, 11},
+		"the ring is not the device": {measure.HopSeparate, evidence(399), true, 600},
+		"more than lost":             {measure.HopInline, evidence(9000), true, 0},
+		"no evidence":                {evidence: nil},
+		"no function":                {evidence: &measure.Evidence{}},
+		"shortened":                  {evidence: with(evidence(0), func(e *measure.Evidence) { e.Shortened = true })},
+		"one did not answer":         {evidence: with(evidence(0), func(e *measure.Evidence) { e.Notes = []string{"no answer"} })},
+		"a virtual machine":          {evidence: with(evidence(0), func(e *measure.Evidence) { e.Functions[0].Process = nil })},
+		"a custom one":               {evidence: with(evidence(0), func(e *measure.Evidence) { e.Functions[0].Ports = nil })},
+	} {
+		r := measure.Record{Evidence: c.evidence, Outcome: measure.Outcome{Hop: c.hop, Directions: []measure.DirectionOutcome{
+			{SentFrames: 5000, ReceivedFrames: 4500, OverflowFrames: 400, RefusedFrames: 50, LeftFrames: 50},
+			{SentFrames: 5000, ReceivedFrames: 4500, OverflowFrames: 100},
+		}}}
+		if a, known := accountOf(r); known != c.known || a.uncounted != c.want {
+			t.Errorf("%s: %d frames not counted, known: %t; want %d, %t", name, a.uncounted, known, c.want, c.known)
+		}
+	}
+}
+
+func TestWarnUncounted(t *testing.T) {
+	instr := onOneCore()
+	b, lossy := newBench(hardCap()), 0
+	b.spoil = func(r *measure.Record) {
+		if r.Stage != measure.StageThroughput || r.Outcome.LossRatio() == 0 {
+			return
+		}
+		lossy++
+		counted := int64(0)
+		for i := range r.Outcome.Directions {
+			counted += int64(r.Outcome.Directions[i].LostFrames())
+		}
+		if lossy == 2 {
+			counted -= 4000
+		}
+		r.Evidence = &measure.Evidence{Functions: []measure.FunctionEvidence{{
+			Process: &measure.CPUTime{}, Ports: []measure.PortEvidence{{Name: "west", SendDroppedFrames: counted}},
+		}}}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, w := range Results(instr, records).Warnings {
+		if w.Code == v1alpha1.WarningFramesUnaccounted {
+			found++
+			t.Log(w.Message)
+		}
+	}
+	if found != 1 || lossy < 2 {
+		t.Errorf("%d warnings, %d trials with loss", found, lossy)
+	}
+}
