@@ -208,6 +208,9 @@ func TestSuspendAndResume(t *testing.T) {
 	if run.Status.Progress == nil || run.Status.Progress.MeasurerRestarts < 1 {
 		t.Errorf("progress is %+v, want that it continued where it was", run.Status.Progress)
 	}
+	if len(run.Status.Sessions) != 2 {
+		t.Errorf("the sessions are %+v, want one before and one after", run.Status.Sessions)
+	}
 }
 
 func TestImpossibleTestbedsAreNamed(t *testing.T) {

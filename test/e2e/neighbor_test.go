@@ -8,7 +8,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// TestNeighbors measures latency at one rate without neighbors and with one of each kind, and
+// TestNeighbors measures latency at one rate without neighbors and with one of each kind, twice, and
 // checks what they did.
 func TestNeighbors(t *testing.T) {
 	ns := namespace(t)
@@ -40,7 +40,7 @@ spec:
 	}
 	for i, stressor := range []string{"cpu", "vm", "hdd", ""} {
 		load := report.Loads[i]
-		if load.Trials != 1 || load.MilliCPU == nil || *load.MilliCPU <= 0 {
+		if load.Trials != 2 || load.MilliCPU == nil || *load.MilliCPU <= 0 {
 			t.Errorf("%s: %+v", load.Name, load)
 		}
 		if stressor == "" {
@@ -55,7 +55,7 @@ spec:
 	}
 	found := map[v1alpha1.Metric]bool{}
 	for _, row := range report.Comparison {
-		if row.Without == nil || row.With == nil || row.Load != "idle" || row.Size != "64" {
+		if row.Pairs != 2 || row.WithoutFirst == nil || row.Without == nil || row.With == nil || row.Load != "idle" || row.Size != "64" {
 			t.Errorf("%+v", row)
 		}
 		found[row.Metric] = true

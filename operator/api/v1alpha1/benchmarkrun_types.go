@@ -4,8 +4,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // BenchmarkRunSpec is one experiment, and how long its object is kept.
 type BenchmarkRunSpec struct {
-	// suspend stops the run where it is and releases the testbed. The trials so far are kept,
-	// and the run continues when suspend is false again. Default false.
+	// suspend stops the run where it is and releases the testbed. When suspend is false again,
+	// the run continues, and makes what was under way again. Default false.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`
@@ -159,6 +159,12 @@ type BenchmarkRunStatus struct {
 	// progress of the measurement while it runs.
 	// +optional
 	Progress *Progress `json:"progress,omitempty"`
+
+	// sessions of a measurement that was suspended or restarted.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Sessions []Session `json:"sessions,omitempty"`
 
 	// summary has the figures of the first frame size, for the printer columns.
 	// +optional

@@ -247,6 +247,8 @@ const (
 	WarningLossInversion = "LossInversion"
 	// WarningInvalidTrials: trials were repeated because the generator doubted them.
 	WarningInvalidTrials = "InvalidTrials"
+	// WarningSeveralSessions: the measurement was suspended or restarted, and continued by another measurer.
+	WarningSeveralSessions = "SeveralSessions"
 	// WarningInterruptedTrials: in trials that count frames went missing while other work held the generator's core, so they may not be the device's.
 	WarningInterruptedTrials = "InterruptedTrials"
 	// WarningLateFrames: frames arrived after their trial had ended, where they count as lost.
@@ -255,7 +257,7 @@ const (
 	WarningFramesUnaccounted = "FramesUnaccounted"
 	// WarningDelayBelowBias: a delay with the device is below that without it.
 	WarningDelayBelowBias = "DelayBelowBias"
-	// WarningTransmitFallback: a port does not support the better way of transmitting.
+	// WarningTransmitFallback: a port does not support the better way of transmitting, or the generator was calibrated in another way.
 	WarningTransmitFallback = "TransmitFallback"
 	// WarningNotCalibrated: the testbed's ports do not allow a calibration, so the generator's bias is unknown.
 	WarningNotCalibrated = "NotCalibrated"
@@ -287,7 +289,7 @@ const (
 	WarningDeviceSteal = "DeviceSteal"
 	// WarningEvidenceMissing: what the chain used in trials that count is not known in full.
 	WarningEvidenceMissing = "EvidenceMissing"
-	// WarningSharedCores: the chain may use every CPU that the generator may use.
+	// WarningSharedCores: the chain may use every CPU that the generator may use, or the generator takes most of a core that both use.
 	WarningSharedCores = "SharedCores"
 	// WarningLoadNotReached: the generator did not reach an intended load.
 	WarningLoadNotReached = "LoadNotReached"
@@ -302,6 +304,9 @@ const (
 	WarningVirtualMachineMismatch = "VirtualMachineMismatch"
 	// WarningNeighborLoadNotReached: a neighbor took or sent less than 90 % of its load.
 	WarningNeighborLoadNotReached = "NeighborLoadNotReached"
+	// WarningComparisonDrift: without the neighbors a figure changed by more than half of what the
+	// neighbors changed.
+	WarningComparisonDrift = "ComparisonDrift"
 	// WarningNeighborStopped: in trials that count a neighbor had no load, or did not report
 	// it.
 	WarningNeighborStopped = "NeighborStopped"

@@ -75,3 +75,15 @@ type LoadShare struct {
 	// +optional
 	Regularity Regularity `json:"regularity,omitempty"`
 }
+
+// LatencyBias is the generator's own part of a one-way delay, of the worse direction.
+type LatencyBias struct {
+	// p50Nanoseconds is the median. It is not subtracted from any figure.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	P50Nanoseconds int64 `json:"p50Nanoseconds"`
+	// p99Nanoseconds is the 99th percentile.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	P99Nanoseconds int64 `json:"p99Nanoseconds"`
+}

@@ -73,15 +73,16 @@ type Measurements struct {
 	SettleMilliseconds int32 `json:"settleMilliseconds,omitempty"`
 
 	// noisyNeighbors says how spec.experiment.noisyNeighbors are measured: With measures
-	// everything with them; WithAndWithout measures everything first without and then with
-	// them, and lists figures that differ in status.noisyNeighbors. Default With, where there
+	// everything with them; WithAndWithout measures everything without and with them, in
+	// turns, and compares the figures in status.noisyNeighbors. Default With, where there
 	// are neighbors.
 	// +optional
 	NoisyNeighbors NoisyNeighborComparison `json:"noisyNeighbors,omitempty"`
 
 	// repeats is how many times the whole measurement is made for each frame size: warm-up,
 	// searches and latency loads, tcp and connections, each time from the start. The figures
-	// are then means with statistics. The calibration is made once. Default 1.
+	// are then means with statistics. The calibration is made once. Default 1. With
+	// noisyNeighbors WithAndWithout an odd number becomes the next even one.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -188,7 +189,7 @@ type Throughput struct {
 	// +optional
 	MaximumLoad *Load `json:"maximumLoad,omitempty"`
 
-	// maximumSearchSeconds is how long the search for one frame size may take. Results that
+	// maximumSearchSeconds is how long one size's search may take, repeated trials included. Results that
 	// are not certain by then are marked irregular. Absent: the profile's, or 1200 without a
 	// profile.
 	// +optional

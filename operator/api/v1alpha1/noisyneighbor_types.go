@@ -228,4 +228,24 @@ type NoisyNeighborDifference struct {
 	// of the two is missing, or without is 0.
 	// +optional
 	DifferencePartsPerMillion *int64 `json:"differencePartsPerMillion,omitempty"`
+
+	// differenceLowPartsPerMillion is the lower end of the 95 % interval. Absent: a pair has 0 or a floor.
+	// +optional
+	DifferenceLowPartsPerMillion *int64 `json:"differenceLowPartsPerMillion,omitempty"`
+
+	// differenceHighPartsPerMillion is its upper end.
+	// +optional
+	DifferenceHighPartsPerMillion *int64 `json:"differenceHighPartsPerMillion,omitempty"`
+
+	// pairs of repeats without and with the neighbors. Absent: there are none.
+	// +optional
+	Pairs int32 `json:"pairs,omitempty"`
+
+	// withoutFirst is that of the first pair.
+	// +optional
+	WithoutFirst *int64 `json:"withoutFirst,omitempty"`
+
+	// withoutLast is that of the last pair.
+	// +optional
+	WithoutLast *int64 `json:"withoutLast,omitempty"`
 }

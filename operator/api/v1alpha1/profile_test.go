@@ -142,3 +142,25 @@ func TestRecoveryNamesItsGoal(t *testing.T) {
 		t.Errorf("goal %q: %s", first, diff)
 	}
 }
+
+// TestRepeatsOfAComparison checks that each side is measured an even number of times, except where one repeat is all there can be.
+func TestRepeatsOfAComparison(t *testing.T) {
+	for _, test := range []struct {
+		repeats    int32
+		comparison v1alpha1.NoisyNeighborComparison
+		tagged     bool
+		want       int32
+	}{
+		{0, "", false, 1}, {3, v1alpha1.NeighborsWith, false, 3}, {0, v1alpha1.NeighborsWithAndWithout, false, 2},
+		{1, v1alpha1.NeighborsWithAndWithout, false, 2}, {4, v1alpha1.NeighborsWithAndWithout, false, 4},
+		{19, v1alpha1.NeighborsWithAndWithout, false, 20}, {1, v1alpha1.NeighborsWithAndWithout, true, 1},
+	} {
+		m := v1alpha1.Measurements{Repeats: test.repeats, NoisyNeighbors: test.comparison, Latency: &v1alpha1.Latency{}}
+		if test.tagged {
+			m.Latency.TaggedFrame = &v1alpha1.TaggedFrame{}
+		}
+		if got := m.Filled().Filled().Repeats; got != test.want {
+			t.Errorf("%+v: %d repeats", test, got)
+		}
+	}
+}

@@ -125,6 +125,10 @@ func (m Measurements) Filled() Measurements {
 		out.SettleMilliseconds = settle
 	}
 	out.Repeats = max(1, out.Repeats)
+	if out.NoisyNeighbors == NeighborsWithAndWithout && (out.Latency == nil || out.Latency.TaggedFrame == nil) {
+		// Without, with, with, without: each side twice or a multiple of it.
+		out.Repeats += out.Repeats % 2
+	}
 	return out
 }
 

@@ -19,14 +19,12 @@ type ReceiveRate struct {
 
 // ReceiveRateResult is the forwarding rate at the maximum offered load.
 type ReceiveRateResult struct {
-	// intendedFramesPerSecond is the load of each direction. 0 means as fast as the generator
-	// can: there is no calibration that says how fast that is.
+	// intendedFramesPerSecond is the load of each direction.
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 
-	// maximumOrigin says what limits the load: LineRate, Spec or Calibration. Absent: no
-	// limit was set.
-	// +optional
+	// maximumOrigin says what limits the load: LineRate or Calibration.
+	// +required
 	MaximumOrigin MaximumOrigin `json:"maximumOrigin,omitempty"`
 
 	// meanFramesPerSecond is the mean of the trials' forwarding rates (RFC 2285

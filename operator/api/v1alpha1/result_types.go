@@ -1,5 +1,7 @@
 package v1alpha1
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 // PlanSummary says where the run is measured, and identifies its plan.
 type PlanSummary struct {
 	// digest of the whole plan: equal digests mean equal experiments.
@@ -48,6 +50,26 @@ type Progress struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MeasurerRestarts int32 `json:"measurerRestarts,omitempty"`
+}
+
+// Session is what one measurer made.
+type Session struct {
+	// measurer is the pod.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Measurer string `json:"measurer,omitempty"`
+
+	// startedAt is when it began.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+
+	// trials that it made.
+	// +required
+	Trials int32 `json:"trials"`
+
+	// discardedTrials of these do not count.
+	// +optional
+	DiscardedTrials int32 `json:"discardedTrials,omitempty"`
 }
 
 // ResultSummary has the figures of the first size.
@@ -179,6 +201,10 @@ type LatencyResult struct {
 	// share says of which throughput the load is a share. Absent: the load is given as a rate.
 	// +optional
 	Share *LoadShare `json:"share,omitempty"`
+
+	// bias is the delay without a device at the same load. Absent: it was not measured.
+	// +optional
+	Bias *LatencyBias `json:"bias,omitempty"`
 
 	// directions holds Forward, Reverse or both.
 	// +required

@@ -321,8 +321,8 @@ type CalibrationFrame struct {
 	// +kubebuilder:validation:Minimum=0
 	LowestFramesPerSecond *int64 `json:"lowestFramesPerSecond,omitempty"`
 
-	// latencyBiasNanoseconds is the median one-way delay without a device at low load: what
-	// the generator itself adds to every latency figure. It is reported, not subtracted.
+	// latencyBiasNanoseconds is the median one-way delay without a device at 1,000 frames/s. It is
+	// reported, not subtracted; latency[].bias is that at each load.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	LatencyBiasNanoseconds int64 `json:"latencyBiasNanoseconds"`

@@ -5,6 +5,7 @@
 //     device and receiver together;
 //   - how many more a second core brings;
 //   - what the ring in which frames wait does to the limit and the delays of devices;
+//   - what the size of a batch does to both (part batch, only where it is asked for);
 //   - how exactly it keeps a set load: how late after their due time frames leave,
 //     and by how much the gaps between them differ from the intended one.
 //
@@ -72,6 +73,11 @@ func run(ctx context.Context, parts string, rounds int, window time.Duration) er
 	}
 	if wanted(parts, "ring") {
 		if err := measureRings(ctx, rounds); err != nil {
+			return err
+		}
+	}
+	if wanted(parts, "batch") {
+		if err := compareBatches(ctx, rounds); err != nil {
 			return err
 		}
 	}

@@ -61,7 +61,7 @@ var noFigures = regexp.MustCompile(strings.Join([]string{
 	`\.(Latency|DelayVariation)\.Samples$`, `\.(Throughput|CPU)\.Trials$`, // the samples of figures
 	`\.StartSeconds$`, // in milliseconds
 	`\.Censored\.N$`,  // the number of its values
-	`\.Comparison\.(With|DifferencePartsPerMillion)$`,                                                              // what the run found, and what follows from it
+	`\.Comparison\.(With|WithoutFirst|WithoutLast|Pairs|Difference(Low|High)?PartsPerMillion)$`,                    // what the run found, and what follows from it
 	`\.Baseline\.Figures\.(Measured|DifferencePartsPerMillion)$`,                                                   // likewise
 	`\.Baseline\.Figures\.(Values|BaselineLoadFramesPerSecond|MeasuredLoadFramesPerSecond|PValuePartsPerMillion)$`, // what it is judged by
 }, "|"))

@@ -17,6 +17,10 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		key := size
 		key.Load = load.Load
 		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts).away(load.AwayPartsPerMillion)
+		if bias := load.Bias; bias != nil {
+			w.at(key).add("LatencyBiasP50Nanoseconds", bias.P50Nanoseconds)
+			w.at(key).add("LatencyBiasP99Nanoseconds", bias.P99Nanoseconds)
+		}
 		for _, d := range load.Directions {
 			at := p
 			at.key.Direction, at.statistics = d.Direction, d.Statistics

@@ -134,6 +134,8 @@ var ofGoalsAndLoads = []Metric{
 	{v1alpha1.MetricLatencyP999, Nanoseconds, Lower, OfLoad, "p99.9", Judged},
 	{v1alpha1.MetricLatencyP9999, Nanoseconds, Lower, OfLoad, "p99.99", Judged},
 	{v1alpha1.MetricLatencyMax, Nanoseconds, Lower, OfLoad, "max", Judged | Shown},
+	{"LatencyBiasP50Nanoseconds", Nanoseconds, Neither, OfLoad, "delay without a device, p50", 0},
+	{"LatencyBiasP99Nanoseconds", Nanoseconds, Neither, OfLoad, "delay without a device, p99", 0},
 	{"LatenessP50Nanoseconds", Nanoseconds, Neither, OfLoad, "wait before the departure, p50", Shown},
 	{"LatenessP99Nanoseconds", Nanoseconds, Neither, OfLoad, "wait before the departure, p99", Shown},
 	{"LatenessMaxNanoseconds", Nanoseconds, Neither, OfLoad, "wait before the departure, max", 0},

@@ -80,7 +80,7 @@ var sizeMeasurements = []sizeMeasurement{
 		{Head: "Min", Metric: "ReceiveRateMinFramesPerSecond"}, {Head: "Max", Metric: "ReceiveRateMaxFramesPerSecond"},
 		{Head: "Stdev", Metric: "ReceiveRateStandardDeviationFramesPerSecond"},
 		{Head: "Trials", Metric: v1alpha1.MetricReceiveRate, Samples: true}, {Head: "Loss", Metric: "ReceiveRateLossPartsPerMillion"},
-	}, Notes: []string{"The loss is that of the worst trial. Without an intended load, the generator sent as fast as it could."}}, add: (*walk).receiveRate},
+	}, Notes: []string{"The loss is that of the worst trial."}}, add: (*walk).receiveRate},
 	{table: Table{Title: "Recovery after an overload (RFC 2544 section 26.5, in trials)", Columns: []Column{
 		{Head: "Overload", Metric: "RecoveryOverloadFramesPerSecond"}, {Head: "Its loss", Metric: "RecoveryOverloadLossPartsPerMillion"},
 		{Head: "Reduced", Metric: "RecoveryReducedFramesPerSecond"}, {Head: "At least", Metric: "RecoveryLowerBoundMilliseconds"},
@@ -162,9 +162,7 @@ func (w *walk) receiveRate(key Key, frame v1alpha1.FrameResult) {
 		mean = mean.bounded(AtLeast, string(r.MaximumOrigin)).doubtful(receiveRateFloor(r.MaximumOrigin))
 	}
 	mean.add(v1alpha1.MetricReceiveRate, r.MeanFramesPerSecond)
-	if r.IntendedFramesPerSecond > 0 {
-		p.add("ReceiveRateIntendedFramesPerSecond", r.IntendedFramesPerSecond)
-	}
+	p.add("ReceiveRateIntendedFramesPerSecond", r.IntendedFramesPerSecond)
 	p.add("ReceiveRateMinFramesPerSecond", r.MinFramesPerSecond)
 	p.add("ReceiveRateMaxFramesPerSecond", r.MaxFramesPerSecond)
 	p.add("ReceiveRateStandardDeviationFramesPerSecond", r.StandardDeviationFramesPerSecond)

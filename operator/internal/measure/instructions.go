@@ -19,6 +19,10 @@ type Instructions struct {
 	Calibration *Path `json:"calibration,omitempty"`
 	// CalibrationTrials is how often the highest rate is measured without a device; 0 means 1.
 	CalibrationTrials int `json:"calibrationTrials,omitempty"`
+	// CalibrationMilliseconds is the duration of each trial without a device; 0 means 1000.
+	CalibrationMilliseconds int32 `json:"calibrationMilliseconds,omitempty"`
+	// CalibrateLoads asks for the delay without a device at each latency load too.
+	CalibrateLoads bool `json:"calibrateLoads,omitempty"`
 	// StartupSeconds is the time in which probes must pass through the chain.
 	StartupSeconds int `json:"startupSeconds"`
 	// Sizes are measured one after the other. Empty if only TCP or connections are measured.
@@ -46,6 +50,8 @@ const (
 	StageCalibrateRate Stage = "CalibrateRate"
 	// StageCalibrateLatency measures the generator's own latency at low load.
 	StageCalibrateLatency Stage = "CalibrateLatency"
+	// StageCalibrateLoad measures it at a latency load.
+	StageCalibrateLoad Stage = "CalibrateLoad"
 	// StageWarmUp is discarded, except for its first frame's delay.
 	StageWarmUp Stage = "WarmUp"
 	// StageThroughput is a trial of the search.

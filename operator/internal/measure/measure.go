@@ -306,9 +306,6 @@ const (
 	// DoubtOverflow: frames were due and not sent, because the path from the generator to the
 	// device took fewer.
 	DoubtOverflow = "GeneratorOverflow"
-	// DoubtLimited: the generator's own work takes more than half of the core that the device
-	// forwards on.
-	DoubtLimited = "GeneratorLimited"
 	// DoubtLateArrivals: frames of the trial before arrived in this one.
 	DoubtLateArrivals = "LateArrivals"
 	// DoubtStillArriving: frames still arrived when the trial ended. A driver that cannot distinguish

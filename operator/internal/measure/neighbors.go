@@ -1,6 +1,11 @@
 package measure
 
-import "vnfbench.io/operator/api/v1alpha1"
+import (
+	"math"
+	"slices"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
 
 // NeighborLoad is the work of one neighbor. The plan puts it into the instructions, so that
 // it is a part of the experiment. The measurer sends it unchanged to the neighbor's agent.
@@ -46,11 +51,10 @@ const (
 	NeighborNetwork = "Network"
 )
 
-// HasNeighbors reports whether neighbors load the node in the measurement, or in its second half.
+// HasNeighbors reports whether neighbors load the node in the measurement, or in a half of it.
 func (i Instructions) HasNeighbors() bool { return len(i.Neighbors) > 0 }
 
-// Compares reports whether everything is measured twice, first without neighbors and then
-// with them.
+// Compares reports whether everything is measured without neighbors and with them, in turns.
 func (i Instructions) Compares() bool {
 	return i.HasNeighbors() && i.NoisyNeighbors == v1alpha1.NeighborsWithAndWithout
 }
@@ -69,7 +73,7 @@ type NeighborEvidence struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// NeighborState is what a neighbor did in total, as it reported when it was stopped.
+// NeighborState is what a neighbor did in total, as it reported each time that it was stopped.
 type NeighborState struct {
 	Name string `json:"name"`
 	// Stressors are stress-ng's own figures; empty for a Network neighbor.
@@ -87,6 +91,32 @@ type Stressor struct {
 	OperationsPerSecond int64 `json:"operationsPerSecond"`
 }
 
+// AddStressors adds the accounts of two loads of one neighbor. Its rate is that over the time of both.
+func AddStressors(first, second []Stressor) []Stressor {
+	out := slices.Clone(first)
+	for _, s := range second {
+		at := slices.IndexFunc(out, func(o Stressor) bool { return o.Name == s.Name })
+		if at < 0 {
+			out = append(out, s)
+			continue
+		}
+		total := out[at].Operations + s.Operations
+		if seconds := out[at].seconds() + s.seconds(); seconds > 0 {
+			out[at].OperationsPerSecond = int64(math.Round(float64(total) / seconds))
+		}
+		out[at].Operations = total
+	}
+	return out
+}
+
+// seconds returns how long a stressor ran, and 0 where it did nothing.
+func (s Stressor) seconds() float64 {
+	if s.OperationsPerSecond == 0 {
+		return 0
+	}
+	return float64(s.Operations) / float64(s.OperationsPerSecond)
+}
+
 // NeighborSource is where a neighbor's agent listens.
 type NeighborSource struct {
 	Name string `json:"name"`
@@ -94,6 +124,6 @@ type NeighborSource struct {
 	Address string `json:"address"`
 }
 
-// KeyNeighbors holds a list of NeighborState. The measurer writes it when it stops the
-// neighbors.
+// KeyNeighbors holds a list of NeighborState. The measurer writes it each time that it has stopped
+// the neighbors.
 const KeyNeighbors = "neighbors.json"

@@ -13,7 +13,7 @@ import (
 
 // protocolMeaning is raised if an exchanged value changes its meaning, or the procedure
 // asks for other trials, and no field shows it.
-const protocolMeaning = 1
+const protocolMeaning = 4
 
 // Protocol returns a name for what operator and measurer exchange: a digest over the fields
 // of all values, with their names and types. Both must have been built with the same one.

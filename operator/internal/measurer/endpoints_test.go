@@ -144,7 +144,7 @@ func TestTCPAfterFrames(t *testing.T) {
 	}
 }
 
-// TestTCPRestart checks that a measurer that dies in a trial is followed by one that repeats that trial.
+// TestTCPRestart checks that a measurer that dies in a trial is followed by one that repeats that trial, and those that it is compared with.
 func TestTCPRestart(t *testing.T) {
 	killed := errors.New("killed")
 	l, e := newLab(), &ends{fail: func(n int) error {
@@ -159,7 +159,7 @@ func TestTCPRestart(t *testing.T) {
 	if err := l.withTCP(t, l.measurer("b"), e, false).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if records := l.records(t); len(records) != 2 || e.trials != 3 || records[1].Trial.TCP.Streams != 4 || records[1].Measurer != "b" {
+	if records := l.records(t); len(records) != 3 || e.trials != 4 || records[1].Trial.TCP.Streams != 1 || records[2].Trial.TCP.Streams != 4 || records[1].Measurer != "b" {
 		t.Errorf("%d trials made, stored are %+v", e.trials, records)
 	}
 }

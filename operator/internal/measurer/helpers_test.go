@@ -50,6 +50,8 @@ type lab struct {
 	trials int
 	// repeats of each frame size; 0 is 1.
 	repeats int32
+	// calibrateLoads asks for the delay without a device at the latency loads.
+	calibrateLoads bool
 	// log is what the generator's own program writes; nil if it has none.
 	log []string
 }
@@ -63,7 +65,7 @@ func newLab() *lab {
 
 func (l *lab) instructions() measure.Instructions {
 	instr := instructions()
-	instr.Repeats = l.repeats
+	instr.Repeats, instr.CalibrateLoads = l.repeats, l.calibrateLoads
 	return instr
 }
 

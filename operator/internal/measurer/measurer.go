@@ -95,7 +95,7 @@ func (m *Measurer) measure(ctx context.Context) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		step, err := procedure.Next(m.Instructions, m.store.Records())
+		step, err := procedure.NextIn(m.Instructions, m.store.Records(), m.store.Holder().Measurer)
 		if err != nil || step.Done {
 			return err
 		}
@@ -116,9 +116,9 @@ func (m *Measurer) measure(ctx context.Context) error {
 		records := m.store.Records()
 		record := measure.Record{
 			Index: len(records), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
-			Trial: step.Trial, Neighbors: step.Neighbors, Evidence: finish(outcome),
-			Outcome: procedure.FitDistributions(m.Instructions, records, step.Stage, procedure.Compact(step.Stage, outcome)),
+			Trial: step.Trial, Outcome: outcome, Neighbors: step.Neighbors, Evidence: finish(outcome),
 		}
+		record.Outcome = procedure.FitDistributions(m.Instructions, records, step.Stage, procedure.Compact(record))
 		logTrial(m.Log, record, step.Why)
 		if err := m.keep(ctx, record); err != nil {
 			return err

@@ -21,7 +21,8 @@ var (
 	neighborTimeout = 30 * time.Second
 	// neighborPause is the wait between two requests.
 	neighborPause = 200 * time.Millisecond
-	// neighborSettle is the wait until a load that has started is steady.
+	// neighborSettle is the wait until a load that has started is steady, and until the node is quiet
+	// after one has stopped.
 	neighborSettle = time.Second
 )
 
@@ -35,18 +36,20 @@ func (m *Measurer) syncNeighbors(ctx context.Context, step procedure.Step) error
 		m.neighbors = neighbor.NewClient()
 	}
 	for _, load := range m.Instructions.Neighbors {
-		change := func(ctx context.Context, address string) (neighbor.Status, error) {
-			if step.Neighbors {
-				return m.neighbors.Start(ctx, address, load)
-			}
-			return m.neighbors.Stop(ctx, address)
+		change := m.rest
+		if step.Neighbors {
+			change = m.load
 		}
-		if err := m.eventually(ctx, load, change); err != nil {
+		if err := change(ctx, load); err != nil {
 			return err
 		}
 	}
+	rested := m.loading != nil && *m.loading
 	m.loading = &step.Neighbors
 	if !step.Neighbors {
+		if rested {
+			return clock.Sleep(ctx, neighborSettle)
+		}
 		return nil
 	}
 	for _, load := range m.Instructions.Neighbors {
@@ -56,6 +59,60 @@ func (m *Measurer) syncNeighbors(ctx context.Context, step procedure.Step) error
 	}
 	m.Log.Info("neighbors started", "neighbors", len(m.Instructions.Neighbors))
 	return clock.Sleep(ctx, neighborSettle)
+}
+
+// load has a neighbor start its load.
+func (m *Measurer) load(ctx context.Context, load measure.NeighborLoad) error {
+	return m.eventually(ctx, load, func(ctx context.Context, address string) (neighbor.Status, error) {
+		return m.neighbors.Start(ctx, address, load)
+	})
+}
+
+// rest has a neighbor end its load, and keeps what it says of it.
+func (m *Measurer) rest(ctx context.Context, load measure.NeighborLoad) error {
+	var last neighbor.Status
+	err := m.eventually(ctx, load, func(ctx context.Context, address string) (answer neighbor.Status, err error) {
+		last, err = m.stop(ctx, address)
+		return last, err
+	})
+	if err != nil {
+		return err
+	}
+	return m.account(load, last)
+}
+
+// stop ends a neighbor's load. A neighbor still has the account of a load that ended earlier, so one
+// that another measurer may have stopped is asked first whether it loads.
+func (m *Measurer) stop(ctx context.Context, address string) (neighbor.Status, error) {
+	mine := m.loading != nil && *m.loading
+	before := neighbor.Status{Running: true}
+	if !mine {
+		var err error
+		if before, err = m.neighbors.Status(ctx, address); err != nil {
+			return before, err
+		}
+	}
+	status, err := m.neighbors.Stop(ctx, address)
+	if !before.Running {
+		status.Stressors, status.Problem = nil, ""
+	}
+	return status, err
+}
+
+// account adds what a neighbor did in a load that has ended to what it did before.
+func (m *Measurer) account(load measure.NeighborLoad, status neighbor.Status) error {
+	states := slices.Clone(m.store.Neighbors())
+	at := slices.IndexFunc(states, func(s measure.NeighborState) bool { return s.Name == load.Name })
+	if at < 0 {
+		at, states = len(states), append(states, measure.NeighborState{Name: load.Name})
+	}
+	state := &states[at]
+	state.Stressors = measure.AddStressors(state.Stressors, status.Stressors)
+	if problem := shorten(status.Problem); problem != "" {
+		state.Problem = problem
+	}
+	m.Log.Info("neighbor stopped", "neighbor", load.Name, "stressors", status.Stressors, "problem", status.Problem)
+	return m.store.SetNeighbors(states)
 }
 
 // addressOf returns the address at which a neighbor listens.
@@ -149,23 +206,18 @@ func (m *Measurer) stopNeighbors(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, neighborTimeout)
 	defer cancel()
-	var states []measure.NeighborState
 	for _, load := range m.Instructions.Neighbors {
-		state := measure.NeighborState{Name: load.Name}
 		address, err := m.addressOf(load.Name)
 		var status neighbor.Status
 		if err == nil {
-			status, err = m.neighbors.Stop(ctx, address)
+			status, err = m.stop(ctx, address)
 		}
 		if err != nil {
 			status.Problem = fmt.Sprintf("it did not report: %v", err)
 		}
-		state.Stressors, state.Problem = status.Stressors, shorten(status.Problem)
-		m.Log.Info("neighbor stopped", "neighbor", load.Name, "stressors", state.Stressors, "problem", state.Problem)
-		states = append(states, state)
+		if err := m.account(load, status); err != nil {
+			m.Log.Error("what the neighbor did cannot be kept", "neighbor", load.Name, "error", err.Error())
+		}
 	}
 	m.loading = nil
-	if err := m.store.SetNeighbors(states); err != nil {
-		m.Log.Error("what the neighbors did cannot be kept", "error", err.Error())
-	}
 }

@@ -138,7 +138,37 @@ func TestNeighborsLoadTheSecondSide(t *testing.T) {
 	}
 }
 
-// TestNeighborsAfterARestart checks that the next measurer does not know what the neighbors do, and commands them again.
+// TestNeighborsInTurns checks that the neighbors rest and load in turns, that the node has time to become quiet, and that
+// everything that they did is counted, although they rest at the end.
+func TestNeighborsInTurns(t *testing.T) {
+	a := &agent{}
+	l, loaded := withNeighbor(t, a)
+	l.repeats = 4
+	m := loaded(l.measurer("a"))
+	if err := m.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"stop", "start", "stop", "start", "stop"}, a.calls); diff != "" {
+		t.Error(diff)
+	}
+	store, _ := l.stored(t)
+	want := []measure.NeighborState{{Name: "noisy", Stressors: []measure.Stressor{{Name: "cpu", Operations: 14, OperationsPerSecond: 1}}}}
+	if diff := cmp.Diff(want, store.Neighbors()); diff != "" {
+		t.Error(diff)
+	}
+	side, changes := false, 0
+	for _, r := range store.Records() {
+		if r.Neighbors != side {
+			side, changes = r.Neighbors, changes+1
+		}
+	}
+	if changes != 4 || side {
+		t.Errorf("%d changes of the side, at the end with neighbors: %t", changes, side)
+	}
+}
+
+// TestNeighborsAfterARestart checks that the next measurer does not know what the neighbors do, and commands them again. Both halves
+// of the pair that was under way are made again.
 func TestNeighborsAfterARestart(t *testing.T) {
 	a := &agent{}
 	l, loaded := withNeighbor(t, a)
@@ -160,7 +190,7 @@ func TestNeighborsAfterARestart(t *testing.T) {
 	if err := loaded(l.measurer("b")).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(a.calls, " "); got != "stop start stop start stop" {
+	if got := strings.Join(a.calls, " "); got != "stop start stop stop start stop" {
 		t.Errorf("the calls are %s", got)
 	}
 }

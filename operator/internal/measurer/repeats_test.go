@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// TestRestartAnywhereInRepeats checks that a measurer that is killed in any trial of any repeat is followed by one that continues in
-// the same repeat.
+// TestRestartAnywhereInRepeats checks that a measurer that is killed in any trial of any repeat is followed by one that makes no more
+// than that repeat of that size again.
 func TestRestartAnywhereInRepeats(t *testing.T) {
 	repeated := func() *lab {
 		l := newLab()
@@ -23,7 +23,8 @@ func TestRestartAnywhereInRepeats(t *testing.T) {
 	if err := undisturbed.measurer("a").Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, want := undisturbed.stored(t)
+	before, want := undisturbed.stored(t)
+	longest := longestUnit(before.Records())
 	if got := want.Frames[0].Throughput[0].Statistics; len(got) != 1 || got[0].N != 3 {
 		t.Fatalf("%+v", got)
 	}
@@ -44,7 +45,7 @@ func TestRestartAnywhereInRepeats(t *testing.T) {
 				t.Fatal(err)
 			}
 			store, got := l.stored(t)
-			if diff := cmp.Diff(want, got); diff != "" || !store.Finished() || l.trials != undisturbed.trials+1 {
+			if diff := cmp.Diff(want, got, anySessions); diff != "" || !store.Finished() || l.trials <= undisturbed.trials || l.trials > undisturbed.trials+1+longest {
 				t.Errorf("%d trials: %s", l.trials, diff)
 			}
 		})

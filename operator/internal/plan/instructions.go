@@ -7,8 +7,14 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// calibrationTrials shows how much the generator's highest rate varies.
-const calibrationTrials = 3
+const (
+	// calibrationTrials shows how much the generator's highest rate varies.
+	calibrationTrials = 3
+	// calibrationMilliseconds is the duration of each calibration trial. Profile Quick has shorter
+	// ones, and none at the latency loads.
+	calibrationMilliseconds      = 1000
+	quickCalibrationMilliseconds = 300
+)
 
 // instruct fills the measurer's instructions from the spec, except for driver and digest.
 func instruct(in Input, p *Plan) measure.Instructions {
@@ -36,6 +42,10 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	if c := p.Calibration; c != nil {
 		path := pathOf(spec.Traffic, c.West, c.East.MAC, c.East, c.West.MAC)
 		instructions.Calibration, instructions.CalibrationTrials = &path, calibrationTrials
+		instructions.CalibrationMilliseconds, instructions.CalibrateLoads = calibrationMilliseconds, true
+		if spec.Measurements.Profile == v1alpha1.ProfileQuick {
+			instructions.CalibrationMilliseconds, instructions.CalibrateLoads = quickCalibrationMilliseconds, false
+		}
 	}
 	return instructions
 }

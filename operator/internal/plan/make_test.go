@@ -69,6 +69,7 @@ func TestInstructions(t *testing.T) {
 	p := mustMake(t, in)
 	got := p.Instructions
 	got.Chain, got.Calibration, got.CalibrationTrials = measure.Path{}, nil, 0
+	got.CalibrationMilliseconds, got.CalibrateLoads = 0, false
 	goal := v1alpha1.Goal{Name: "NDR", TrialMilliseconds: 1000, DurationSumMilliseconds: 1000, WidthPartsPerMillion: 20000}
 	pdr := goal
 	pdr.Name, pdr.LossPartsPerMillion = "PDR", 1000
@@ -459,5 +460,19 @@ func TestInstructionsCarryMeasurements(t *testing.T) {
 	}
 	if rate := got.ProfileRate(m.FixedLoad.Profiles[0], measure.FrameSize(64)); rate != 48_828 {
 		t.Errorf("25 Mbit/s on layer 2 are %d frames/s of 64 bytes, want 48828", rate)
+	}
+}
+
+func TestCalibrationOfAProfile(t *testing.T) {
+	for profile, want := range map[v1alpha1.MeasurementProfile]measure.Instructions{
+		v1alpha1.ProfileQuick:    {CalibrationTrials: 3, CalibrationMilliseconds: 300},
+		v1alpha1.ProfileStandard: {CalibrationTrials: 3, CalibrationMilliseconds: 1000, CalibrateLoads: true},
+	} {
+		in := plantest.Input(1)
+		in.Run.Spec.Experiment.Measurements = v1alpha1.Measurements{Profile: profile}
+		got := mustMake(t, in).Instructions
+		if got.CalibrationTrials != want.CalibrationTrials || got.CalibrationMilliseconds != want.CalibrationMilliseconds || got.CalibrateLoads != want.CalibrateLoads {
+			t.Errorf("%s: %+v", profile, got)
+		}
 	}
 }

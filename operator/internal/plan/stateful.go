@@ -116,5 +116,9 @@ func trackedConnections(measurements v1alpha1.Measurements) int {
 		}
 		rate = max(rate, load.ConnectionsPerSecond)
 	}
-	return int(min(all*int64(max(1, measurements.Repeats)), held+rate*lingeringSeconds))
+	times := int64(max(1, measurements.Repeats))
+	if measurements.NoisyNeighbors == v1alpha1.NeighborsWithAndWithout {
+		times *= 2
+	}
+	return int(min(all*times, held+rate*lingeringSeconds))
 }

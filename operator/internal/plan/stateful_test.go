@@ -129,4 +129,9 @@ func TestTrackedConnections(t *testing.T) {
 			t.Errorf("%d repeats: %d flows are tracked, want %d", repeats, got, want)
 		}
 	}
+	// Twice without the neighbors and twice with them.
+	in.Run.Spec.Experiment.Measurements.Repeats, in.Run.Spec.Experiment.Measurements.NoisyNeighbors = 1, v1alpha1.NeighborsWithAndWithout
+	if got := mustMake(t, in).Functions[0].Config.Firewall.TrackedFlows; got != 124_000 {
+		t.Errorf("a comparison: %d flows are tracked", got)
+	}
 }

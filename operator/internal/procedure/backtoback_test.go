@@ -34,7 +34,7 @@ func kept(b *bench) *bench {
 		if spoil != nil {
 			spoil(r)
 		}
-		r.Outcome = Compact(r.Stage, r.Outcome)
+		r.Outcome = Compact(*r)
 	}
 	return b
 }

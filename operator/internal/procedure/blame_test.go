@@ -43,12 +43,16 @@ func TestCauseOnOneCore(t *testing.T) {
 		percent float64
 		hop     measure.Hop
 		want    v1alpha1.UpperBoundCause
+		// warned and shared say whether the generator's limit and its share are in a warning.
+		warned, shared bool
 	}{
-		{56, measure.HopInline, v1alpha1.CauseDeviceLoss},
-		{86, measure.HopInline, v1alpha1.CauseDeviceLoss},
-		{95, measure.HopInline, v1alpha1.CauseGeneratorCeiling},
-		{95, measure.HopTap, v1alpha1.CauseDeviceLoss},
-		{95, measure.HopSeparate, v1alpha1.CauseDeviceLoss},
+		{40, measure.HopInline, v1alpha1.CauseDeviceLoss, false, false},
+		{56, measure.HopInline, v1alpha1.CauseDeviceLoss, false, true},
+		{56, measure.HopSeparate, v1alpha1.CauseDeviceLoss, false, false},
+		{86, measure.HopInline, v1alpha1.CauseDeviceLoss, false, true},
+		{95, measure.HopInline, v1alpha1.CauseGeneratorCeiling, true, false},
+		{95, measure.HopTap, v1alpha1.CauseDeviceLoss, true, false},
+		{95, measure.HopSeparate, v1alpha1.CauseDeviceLoss, true, false},
 	} {
 		t.Run(fmt.Sprintf("%v %% of the generator, %s", test.percent, test.hop), func(t *testing.T) {
 			instr := onOneCore()
@@ -63,12 +67,13 @@ func TestCauseOnOneCore(t *testing.T) {
 					t.Errorf("%+v, want %s", r, test.want)
 				}
 			}
-			warned := false
+			warned, shared := false, false
 			for _, w := range got.Warnings {
 				warned = warned || w.Code == v1alpha1.WarningGeneratorCeiling && strings.Contains(w.Message, "may be the generator's doing")
+				shared = shared || w.Code == v1alpha1.WarningSharedCores
 			}
-			if warned != (test.percent > nearCeilingPercent) {
-				t.Errorf("warned: %t, %+v", warned, got.Warnings)
+			if warned != test.warned || shared != test.shared {
+				t.Errorf("warned: %t, of its share: %t, %+v", warned, shared, got.Warnings)
 			}
 		})
 	}
@@ -265,7 +270,7 @@ func TestABusyNeighborIsNeverTheDevice(t *testing.T) {
 		busy := random.Float64()
 		b := newBench(simulated.HardCap{CapacityFramesPerSecond: 50e6})
 		b.spoil = func(r *measure.Record) {
-			if r.Trial.IntendedFramesPerSecond == 0 || random.Float64() > busy {
+			if r.Stage == measure.StageCalibrateRate || random.Float64() > busy {
 				return
 			}
 			away := time.Duration(1+random.IntN(50)) * time.Millisecond
@@ -288,33 +293,6 @@ func TestABusyNeighborIsNeverTheDevice(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// The generator's own work on the device's core is no loss of the device either.
-func TestGeneratorLimited(t *testing.T) {
-	for hop, want := range map[measure.Hop]v1alpha1.UpperBoundCause{
-		measure.HopInline: v1alpha1.CauseGeneratorCeiling, measure.HopSeparate: v1alpha1.CauseDeviceLoss,
-	} {
-		generatorLimited(t, hop, want)
-	}
-}
-
-func generatorLimited(t *testing.T, hop measure.Hop, want v1alpha1.UpperBoundCause) {
-	instr := onOneCore()
-	instr.Chain.Hop = hop
-	b := newBench(hardCap())
-	b.spoil = func(r *measure.Record) {
-		if r.Outcome.LossRatio() > 0 {
-			r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtLimited, Detail: "its own work takes 0.6 of a core"})
-		}
-	}
-	records, err := b.run(t, instr, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ndr := Results(instr, records).Frames[0].Throughput[0]; ndr.UpperBoundCause != want {
-		t.Errorf("%s: %+v, want %s", hop, ndr, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -35,14 +36,14 @@ func (c calibrationOf) trials(w *replay, _ phase) int {
 }
 
 func (c calibrationOf) expected(w *replay, ph phase) time.Duration {
-	return w.cost(c.trials(w, ph), calibrationDuration.Nanoseconds())
+	return w.cost(c.trials(w, ph), w.calibrationDuration())
 }
 
-// expects returns true for a doubt that a flat-out calibration measures: how much the generator
-// sends and receives. Its own drops are a part of that answer.
+// expects returns true for a doubt that an overloaded generator always has: how much it sends and
+// receives is what the calibration measures.
 func (c calibrationOf) expects(_ measure.Stage, doubt string) bool {
 	return c.name == measure.StageCalibrateRate &&
-		(doubt == measure.DoubtReceiveDrops || doubt == measure.DoubtTransmitDrops || doubt == measure.DoubtUnsent)
+		(doubt == measure.DoubtReceiveDrops || doubt == measure.DoubtTransmitDrops || doubt == measure.DoubtUnsent || doubt == measure.DoubtOverflow)
 }
 
 // reportRun adds the sizes for which both trials have ended.
@@ -52,16 +53,34 @@ func (c calibrationOf) reportRun(w *replay, figures *Figures) {
 	}
 }
 
-func (c calibrationOf) fill(w *replay, p *part, records []measure.Record) error {
-	rate := uint64(0)
+// calibrationDuration returns the duration of each trial without a device, in nanoseconds.
+func (w *replay) calibrationDuration() int64 {
+	return milliseconds(cmp.Or(w.instr.CalibrationMilliseconds, calibrationMilliseconds))
+}
+
+// beyondACore is more frames per second than a core makes.
+const beyondACore = 20_000_000
+
+// load returns the load of a calibration's trials. With a load the generator sends as it does in
+// every trial that the calibration is compared with, in no other way. Where it shares a core with
+// the device, what it needs of that core matters below line rate too.
+func (c calibrationOf) load(w *replay, size measure.Size) (uint64, error) {
 	if c.name == measure.StageCalibrateLatency {
-		limit, err := w.limit(p.size)
-		if err != nil {
-			return err
-		}
-		rate = min(calibrationLowFramesPerSecond, limit.framesPerSecond)
+		limit, err := w.limit(size)
+		return min(calibrationLowFramesPerSecond, limit.framesPerSecond), err
 	}
-	p.next = w.trial(p.size, rate, calibrationDuration.Nanoseconds())
+	if w.instr.Chain.Hop == measure.HopInline {
+		return max(beyondACore, lineRate(w.instr, size)), nil
+	}
+	return lineRate(w.instr, size), nil
+}
+
+func (c calibrationOf) fill(w *replay, p *part, records []measure.Record) error {
+	rate, err := c.load(w, p.size)
+	if err != nil {
+		return err
+	}
+	p.next = w.trial(p.size, rate, w.calibrationDuration())
 	if err := p.times(c.trials(w, p.phase), records); err != nil || !p.over {
 		return err
 	}
@@ -76,7 +95,11 @@ func (c calibrationOf) fill(w *replay, p *part, records []measure.Record) error 
 }
 
 // reached is what arrived in a calibration's slowest and fastest trial, in frames per second.
-type reached struct{ lowest, highest uint64 }
+type reached struct {
+	lowest, highest uint64
+	// whole says that all frames of a trial arrived: the generator's limit was not reached.
+	whole bool
+}
 
 // reached returns what the generator reached without a device, and false before that is known.
 func (w *replay) reached(size measure.Size) (reached, bool) {
@@ -86,7 +109,8 @@ func (w *replay) reached(size measure.Size) (reached, bool) {
 	}
 	var out reached
 	for i, r := range p.counted {
-		rate := uint64(r.Outcome.ForwardingFramesPerSecond())
+		rate := wholeFrames(r.Outcome.ForwardingFramesPerSecond())
+		out.whole = out.whole || !fellShort(r) && r.Outcome.LossRatio() == 0
 		out.highest = max(out.highest, rate)
 		if i == 0 || rate < out.lowest {
 			out.lowest = rate
@@ -95,16 +119,20 @@ func (w *replay) reached(size measure.Size) (reached, bool) {
 	return out, true
 }
 
-// latencyBias returns the larger median delay of the directions without a device, and false
-// before that is known.
-func (w *replay) latencyBias(size measure.Size) (uint64, bool) {
+// latencyBias returns the delay without a device at low load, and false before that is known.
+func (w *replay) latencyBias(size measure.Size) (v1alpha1.LatencyBias, bool) {
 	p := w.find(measure.StageCalibrateLatency, size)
 	if p == nil || !p.over {
-		return 0, false
+		return v1alpha1.LatencyBias{}, false
 	}
-	bias := uint64(0)
-	for _, d := range p.last().Outcome.Directions {
-		bias = max(bias, d.Latency.P50Nanoseconds)
+	return biasOf(p.last().Outcome), true
+}
+
+// biasOf returns the delays of a trial without a device, each of the worse direction.
+func biasOf(o measure.Outcome) (bias v1alpha1.LatencyBias) {
+	for _, d := range o.Directions {
+		bias.P50Nanoseconds = max(bias.P50Nanoseconds, signed(d.Latency.P50Nanoseconds))
+		bias.P99Nanoseconds = max(bias.P99Nanoseconds, signed(d.Latency.P99Nanoseconds))
 	}
-	return bias, true
+	return bias
 }

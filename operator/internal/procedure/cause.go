@@ -13,10 +13,14 @@ import (
 // it, which is about what a calibration varies by.
 const nearCeilingPercent = 90
 
+// generatorSharePercent is how much of the core that it shares with the device the generator may
+// take without a warning.
+const generatorSharePercent = 50
+
 // nearCeiling reports whether a load is that close to what the calibration reached.
 func (w *replay) nearCeiling(size measure.Size, load uint64) bool {
 	reached, ok := w.reached(size)
-	return ok && load*100 >= reached.highest*nearCeilingPercent
+	return ok && !reached.whole && load*100 >= reached.highest*nearCeilingPercent
 }
 
 // cause returns the search's, except where the generator may be the limit: a maximum load that
@@ -42,7 +46,7 @@ func (w *replay) warnBounds(d *warningList, p *part) {
 		switch {
 		case r.UpperBoundCause == search.MaximumLoad:
 			held = append(held, r.Goal)
-		case r.UpperBoundCause == search.GeneratorCeiling && w.unprovenAt(p, r.UpperBoundFramesPerSecond):
+		case r.UpperBoundCause == search.GeneratorCeiling && w.undecidedAt(p, r.UpperBoundFramesPerSecond):
 			unproven = append(unproven, r.Goal)
 		case r.UpperBoundCause == search.GeneratorCeiling:
 			unsent = append(unsent, r.Goal)
@@ -62,27 +66,42 @@ func (w *replay) warnBounds(d *warningList, p *part) {
 	}
 	if len(unproven) > 0 {
 		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
-			"The device's loss does not bound %s from above: whenever the next higher load lost frames, other work held a core that sends or the generator needed most of it, so the device may do better.",
+			"The device's loss does not bound %s from above: whenever the next higher load lost frames, other work held a core that sends, so the device may do better.",
 			words(unproven))
 	}
 }
 
-// unprovenAt reports whether a trial that counts at a load has loss that may be the generator's.
-func (w *replay) unprovenAt(p *part, load uint64) bool {
+// undecidedAt reports whether an interruption may have changed what a trial shows that counts at a
+// load.
+func (w *replay) undecidedAt(p *part, load uint64) bool {
 	return slices.ContainsFunc(p.counted, func(r measure.Record) bool {
-		return r.Trial.IntendedFramesPerSecond == load && w.unproven(r)
+		return r.Trial.IntendedFramesPerSecond == load && w.undecided(r)
 	})
 }
 
-// warnNearCeiling names goals whose bound by loss is near the generator's own limit.
+// warnNearCeiling names goals whose bound by loss is near the generator's own limit, and those where
+// the generator takes most of the core that it shares with the device.
 func (w *replay) warnNearCeiling(d *warningList, p *part) {
+	reached, ok := w.reached(p.size)
+	if !ok {
+		return
+	}
+	most, shared := uint64(0), []string{}
 	for _, r := range p.results {
-		if r.UpperBoundCause != search.DeviceLoss || !w.nearCeiling(p.size, r.LowerBoundFramesPerSecond) {
-			continue
+		percent := r.LowerBoundFramesPerSecond * 100 / max(reached.highest, 1)
+		switch {
+		case r.UpperBoundCause != search.DeviceLoss:
+		case w.nearCeiling(p.size, r.LowerBoundFramesPerSecond):
+			d.add(v1alpha1.WarningGeneratorCeiling, p.size,
+				"The lower bound of %s, %d frames/s, is %d %% of what the generator reaches without a device, so the loss above it may be the generator's doing.",
+				r.Goal, r.LowerBoundFramesPerSecond, percent)
+		case w.instr.Chain.Hop == measure.HopInline && percent > generatorSharePercent:
+			most, shared = max(most, percent), append(shared, r.Goal)
 		}
-		reached, _ := w.reached(p.size)
-		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
-			"The lower bound of %s, %d frames/s, is %d %% of what the generator reaches without a device, so the loss above it may be the generator's doing.",
-			r.Goal, r.LowerBoundFramesPerSecond, r.LowerBoundFramesPerSecond*100/max(reached.highest, 1))
+	}
+	if len(shared) > 0 {
+		d.add(v1alpha1.WarningSharedCores, p.size,
+			"At the lower bound of %s the generator takes up to %d %% of the core that it shares with the device, by its calibration: the device alone would carry more, which serviceTime says.",
+			words(shared), most)
 	}
 }

@@ -4,31 +4,32 @@ import "vnfbench.io/operator/internal/measure"
 
 // Counted returns the indexes of the records that count, on the sides without and with neighbors.
 func Counted(instr measure.Instructions, records []measure.Record) map[int]bool {
-	return indexes(instr, records, func(p *part) []measure.Record { return p.counted })
-}
-
-// MadeAgain returns the indexes of the records that do not count: of trials that were invalid,
-// disturbed or interrupted, and that others replace.
-func MadeAgain(instr measure.Instructions, records []measure.Record) map[int]bool {
-	return indexes(instr, records, func(p *part) []measure.Record { return p.invalid })
-}
-
-func indexes(instr measure.Instructions, records []measure.Record, which func(*part) []measure.Record) map[int]bool {
 	found := map[int]bool{}
-	for _, side := range sidesOf(instr, records) {
-		for _, p := range replayRecords(instr, side).parts {
-			for _, r := range which(p) {
-				found[r.Index] = true
-			}
+	sides, _ := replaySides(instr, records, "")
+	for _, w := range sides {
+		for _, p := range w.parts {
+			mark(found, p.counted)
 		}
 	}
 	return found
 }
 
-// sidesOf returns the records of each side, or all where a run has only one.
-func sidesOf(instr measure.Instructions, records []measure.Record) [][]measure.Record {
-	if !instr.Compares() {
-		return [][]measure.Record{records}
+// MadeAgain returns the indexes of the records that others replace: of trials that were invalid,
+// disturbed or interrupted, and of what a session left unfinished.
+func MadeAgain(instr measure.Instructions, records []measure.Record) map[int]bool {
+	found := map[int]bool{}
+	sides, ends := replaySides(instr, records, "")
+	for _, w := range sides {
+		for _, p := range w.parts {
+			mark(found, p.invalid)
+		}
 	}
-	return [][]measure.Record{of(sideWithout, records), of(sideWith, records)}
+	mark(found, ends.dropped)
+	return found
+}
+
+func mark(found map[int]bool, records []measure.Record) {
+	for _, r := range records {
+		found[r.Index] = true
+	}
 }

@@ -2,6 +2,8 @@ package procedure
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -25,6 +27,10 @@ func GeneratorWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.
 			d.add(v1alpha1.WarningTransmitFallback, wholeRun, "About the generator: %s.", fallback)
 		}
 	}
+	if different := openedDifferently(state); different != "" {
+		d.add(v1alpha1.WarningTransmitFallback, wholeRun,
+			"The generator was calibrated in another way than it sent to the device (%s), so its calibrated rate and delay are not those that it has there.", different)
+	}
 	m := state.Node
 	warnRealTime(d, state)
 	if m == nil {
@@ -46,6 +52,27 @@ func GeneratorWarnings(state *measure.GeneratorState, sameNode bool) []v1alpha1.
 			"The generator may use every CPU of its node (%d), and the chain runs on the same node: what one uses, the other lacks. Where the chain forwards on a core that sends, its limit is what the generator leaves of that core.", m.OnlineCPUs)
 	}
 	return d.list
+}
+
+// openedDifferently returns what the driver does not do alike on both paths; "" where all is alike
+// or one of them is not known.
+func openedDifferently(state *measure.GeneratorState) string {
+	without, with := state.Calibration, state.Chain
+	if without == nil || with == nil {
+		return ""
+	}
+	var out []string
+	for _, setting := range []struct{ name, without, with string }{
+		{"transmit path", without.TransmitPath, with.TransmitPath},
+		{"receive mode", without.ReceiveMode, with.ReceiveMode},
+		{"threads", strconv.Itoa(without.Threads), strconv.Itoa(with.Threads)},
+		{"scheduling", without.Scheduling, with.Scheduling},
+	} {
+		if setting.without != setting.with {
+			out = append(out, fmt.Sprintf("%s %s without the device, %s with it", setting.name, setting.without, setting.with))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // warnRealTime names what limits real-time threads on this node, and what they displace.

@@ -17,6 +17,9 @@ const (
 	longestAway = time.Millisecond
 	// maxInterrupted is how often in a row an interrupted trial is made again.
 	maxInterrupted = 5
+	// minAgain is how many trials of a part may be made again in all because something took the
+	// generator's core; a part in which more trials count may have as many.
+	minAgain = 10
 )
 
 // isInterruption reports whether a doubt is that something else held a core that sends.
@@ -82,33 +85,42 @@ type sorter struct {
 	reached float64
 	// goals are the search's; nil for other measurements.
 	goals []v1alpha1.Goal
+	// once says that an interrupted trial is made again once only, and not maxInterrupted times.
+	once bool
 	// invalid, disturbances and interruptions are how many there are in a row.
 	invalid, disturbances, interruptions int
+	// again is how many disturbed and interrupted trials there are in all.
+	again int
+	// spent is the time since the last trial that counts.
+	spent time.Duration
 }
 
 // counts reports whether a record counts, and stores it in the part.
 func (s *sorter) counts(p *part, r measure.Record) bool {
+	more := s.again < max(minAgain, len(p.counted))
 	switch {
 	case invalidReason(r) != "":
 		s.invalid++
-	case interrupted(r) && !decided(r, s.goals) && s.interruptions < maxInterrupted:
-		s.invalid, s.interruptions = 0, s.interruptions+1
-	case disturbed(r, s.reached) && s.disturbances < maxDisturbed:
-		s.invalid, s.disturbances = 0, s.disturbances+1
+	case more && interrupted(r) && !decided(r, s.goals) && s.interruptions < s.maxInterrupted():
+		s.invalid, s.interruptions, s.again = 0, s.interruptions+1, s.again+1
+	case more && disturbed(r, s.reached) && s.disturbances < maxDisturbed:
+		s.invalid, s.disturbances, s.again = 0, s.disturbances+1, s.again+1
 	default:
-		*s = sorter{reached: s.reached, goals: s.goals}
+		p.before = append(p.before, s.spent)
+		s.invalid, s.interruptions, s.disturbances, s.spent = 0, 0, 0, 0
 		p.counted = append(p.counted, r)
 		return true
 	}
-	p.invalid = append(p.invalid, r)
+	p.invalid, s.spent = append(p.invalid, r), s.spent+time.Duration(r.Outcome.TotalNanoseconds)
 	return false
 }
 
-// unproven reports whether the loss of a record may not be the device's. The generator's own work
-// matters only on the core that the device works on.
-func (w *replay) unproven(r measure.Record) bool {
-	limited := func(d measure.Doubt) bool { return d.Code == measure.DoubtLimited }
-	return w.undecided(r) || w.instr.Chain.Hop == measure.HopInline && slices.ContainsFunc(r.Outcome.Doubts, limited)
+// maxInterrupted returns how often in a row an interrupted trial is made again.
+func (s *sorter) maxInterrupted() int {
+	if s.once {
+		return 1
+	}
+	return maxInterrupted
 }
 
 // undecided reports whether an interruption may have changed what a record shows.
@@ -130,7 +142,7 @@ func (w *replay) searchTrial(r measure.Record) (search.Trial, error) {
 	outcome := r.Outcome
 	outcome.Doubts = slices.DeleteFunc(slices.Clone(outcome.Doubts), func(d measure.Doubt) bool { return isInterruption(d.Code) })
 	trial, err := search.FromOutcome(r.Trial, outcome)
-	trial.LossUnproven = w.unproven(r)
+	trial.LossUnproven = w.undecided(r)
 	if loss := outcome.LossOverTime(); loss > trial.LossRatio {
 		trial.LostFrames += uint64((loss - trial.LossRatio) * float64(trial.LoadFramesPerSecond) * trial.Duration.Seconds())
 		trial.LossRatio = loss
@@ -155,7 +167,7 @@ func (w *replay) warnInterrupted(d *warningList, size measure.Size) {
 	}
 	if count > 0 {
 		d.add(v1alpha1.WarningInterruptedTrials, size,
-			"What is missing in %d of the %d trials that count may not be the device's: making each again %d times did not help, the last because %s.",
-			count, trials, maxInterrupted, excerpt.Text(last, maxDetailBytes))
+			"What is missing in %d of the %d trials that count may not be the device's: making such trials again did not help, the last because %s.",
+			count, trials, excerpt.Text(last, maxDetailBytes))
 	}
 }

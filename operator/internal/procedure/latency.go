@@ -139,7 +139,11 @@ func (w *replay) latencyResults(size measure.Size) []v1alpha1.LatencyResult {
 		}
 		out = append(out, w.latencyResult(p))
 	}
-	return combineLatency(out)
+	out = combineLatency(out)
+	for i := range out {
+		out[i].Bias = w.biasAt(size, out[i])
+	}
+	return out
 }
 
 // latencyResult returns the result of one load in one repeat: of its trial, or of all its

@@ -19,7 +19,7 @@ func (w *replay) maximum(size measure.Size, asked uint64) maximum {
 	if asked > 0 && asked < out.framesPerSecond {
 		out = maximum{framesPerSecond: asked, origin: v1alpha1.MaximumSpec}
 	}
-	if reached, ok := w.reached(size); ok && reached.highest < out.framesPerSecond {
+	if reached, ok := w.reached(size); ok && !reached.whole && reached.highest < out.framesPerSecond {
 		out = maximum{framesPerSecond: max(1, reached.highest), origin: v1alpha1.MaximumCalibration}
 	}
 	return out

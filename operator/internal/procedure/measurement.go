@@ -72,6 +72,8 @@ const (
 	beforeChain
 	// afterSizes is after everything that is measured for the sizes.
 	afterSizes
+	// atTheEnd is after everything else, of each size.
+	atTheEnd
 )
 
 // repetition is what measurements.repeats does with a measurement's phases.
@@ -90,7 +92,7 @@ const (
 var registry = []measurement{
 	rateCalibration, latencyCalibration, warmUpMeasurement, throughputMeasurement, latencyMeasurement,
 	fixedLoadMeasurement, frameLossRateMeasurement, backToBackMeasurement, receiveRateMeasurement, recoveryMeasurement, soakMeasurement,
-	tcpMeasurement, connectionsMeasurement,
+	tcpMeasurement, connectionsMeasurement, loadCalibration,
 }
 
 // measurementOf returns the measurement that owns records of a stage, nil for none.
@@ -125,12 +127,17 @@ func WantsEvidence(stage measure.Stage) bool {
 	return m != nil && m.stage() == stage && m.evidence()
 }
 
-// Compact returns what of an outcome goes into its record.
-func Compact(stage measure.Stage, outcome measure.Outcome) measure.Outcome {
-	if m := measurementOf(stage); m != nil {
-		return m.compact(outcome)
+// Compact returns what of a record's outcome is stored. No figure reads the delays of a trial that
+// never counts, or of one of the search that was interrupted.
+func Compact(r measure.Record) measure.Outcome {
+	m := measurementOf(r.Stage)
+	switch {
+	case m == nil:
+		return r.Outcome
+	case isResumed(r), r.Stage != measure.StageWarmUp && invalidReason(r) != "", r.Stage == measure.StageThroughput && interrupted(r):
+		return countsOnly(r.Outcome)
 	}
-	return outcome
+	return m.compact(r.Outcome)
 }
 
 // base is what most measurements have in common. Its stage names it.
@@ -189,7 +196,11 @@ func (w *replay) cost(n int, nanoseconds int64) time.Duration {
 // take sorts records into those that count and those that do not, and fails
 // where too many in a row do not.
 func (p *part) take(records []measure.Record) error {
-	s := sorter{}
+	return p.sort(records, sorter{})
+}
+
+// sort takes records as a sorter decides.
+func (p *part) sort(records []measure.Record, s sorter) error {
 	for _, r := range records {
 		s.counts(p, r)
 	}

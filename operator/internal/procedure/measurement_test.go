@@ -21,6 +21,7 @@ func everything() measure.Instructions {
 	instr.ReceiveRate = receiveRate().ReceiveRate
 	instr.Recovery = recovery().Recovery
 	instr.Soak = soakOf(time.Minute, 10*time.Second).Soak
+	instr.CalibrateLoads = true
 	return instr
 }
 
@@ -36,7 +37,7 @@ func TestMeasurementsEnd(t *testing.T) {
 			if random.Float64() < trouble {
 				spoil(random, r)
 			}
-			r.Outcome = Compact(r.Stage, r.Outcome)
+			r.Outcome = Compact(*r)
 		}
 		instr := everything()
 		records, err := b.run(t, instr, nil)

@@ -7,7 +7,6 @@ package procedure
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"vnfbench.io/operator/internal/measure"
 )
@@ -16,8 +15,8 @@ const (
 	// MaximumInvalidTrials is how many invalid trials in a row end the measurement: a generator
 	// that doubts its trials so often measures only itself.
 	MaximumInvalidTrials = 3
-	// calibrationDuration is the duration of both calibration trials.
-	calibrationDuration = time.Second
+	// calibrationMilliseconds is the default duration of each trial without a device.
+	calibrationMilliseconds = 1000
 	// calibrationLowFramesPerSecond is far below any load that causes queues.
 	calibrationLowFramesPerSecond = 1000
 )
@@ -63,20 +62,13 @@ type Step struct {
 	Why string
 }
 
-// next does what Next does, for one side.
-func next(instr measure.Instructions, records []measure.Record) (Step, error) {
-	w := replayRecords(instr, records)
-	if w.err != nil {
-		return Step{}, w.err
-	}
+// step returns the next trial of the open part.
+func (w *replay) step() Step {
 	open := w.open()
-	if open == nil {
-		return Step{Done: true}, nil
-	}
 	return Step{
 		Path: open.path(), Stage: open.recordedAs(), Load: open.load.Name, Repeat: open.repeat,
 		Trial: open.next, Why: open.why,
-	}, nil
+	}
 }
 
 func validate(instr measure.Instructions) error {

@@ -53,7 +53,7 @@ func TestTrials(t *testing.T) {
 	trial := func(rate uint64, seconds int64) measure.Trial {
 		return measure.Trial{Size: "64", FrameBytes: 64, IntendedFramesPerSecond: rate, DurationNanoseconds: seconds * 1e9, SettleNanoseconds: 1e8}
 	}
-	want := []measure.Trial{trial(0, 1), trial(1000, 1), trial(2_000_000, 1), trial(2_000_000, 1), trial(1000, 5)}
+	want := []measure.Trial{trial(lineRate64, 1), trial(1000, 1), trial(2_000_000, 1), trial(2_000_000, 1), trial(1000, 5)}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Error(diff)
 	}

@@ -6,30 +6,29 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// progress does what Progress does, for one side.
+// progress returns what Progress does, for one side.
 //
 // Every phase has a fixed share of the whole: the time expected by the instructions alone. What
 // is over counts in full, so percent never falls from one phase to the next. It may fall only
 // inside a search, when the device is noisier than expected; the measurer then continues to
 // report what it has reported. It is 100 only when every trial has been made. The time in which
 // the chain starts is not included: it cannot be known here.
-func progress(instr measure.Instructions, records []measure.Record) measure.Progress {
-	w := replayRecords(instr, records)
-	out := measure.Progress{Trials: len(records), Calibrated: true}
+func (w *replay) progress() measure.Progress {
+	out := measure.Progress{Calibrated: true}
 	if len(w.parts) == 0 {
-		out.Calibrated = instr.Calibration == nil
+		out.Calibrated = w.instr.Calibration == nil
 		return out
 	}
 	var whole, passed float64
 	var left time.Duration
-	for i, ph := range phases(instr) {
+	for i, ph := range phases(w.instr) {
 		expected := ph.measurement.expected(w, ph)
 		whole += expected.Seconds()
 		if i < len(w.parts) && w.parts[i].over {
 			passed += expected.Seconds()
 			continue
 		}
-		out.Calibrated = out.Calibrated && ph.path() != PathCalibration
+		out.Calibrated = out.Calibrated && ph.measurement.place() != beforeChain
 		share, remaining := 0.0, expected
 		if i < len(w.parts) {
 			share, remaining = ph.measurement.within(w, w.parts[i], expected)

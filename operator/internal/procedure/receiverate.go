@@ -42,20 +42,11 @@ func (receiveRateOf) warn(w *replay, d *warningList, _ measure.Size, parts []*pa
 	}
 }
 
-// flatOut returns the maximum load. Without a calibration it returns 0, as fast as the generator
-// can, and false.
-func (w *replay) flatOut(size measure.Size) (maximum, bool) {
-	if w.instr.Calibration == nil {
-		return maximum{}, false
-	}
-	return w.maximum(size, 0), true
-}
-
 func (receiveRateOf) fill(w *replay, p *part, records []measure.Record) error {
 	r := w.instr.ReceiveRate
-	most, _ := w.flatOut(p.size)
-	flatOut, low := p.split(records, most.framesPerSecond)
-	if err := p.take(flatOut); err != nil {
+	most := w.maximum(p.size, 0)
+	loaded, low := p.split(records, most.framesPerSecond)
+	if err := p.take(loaded); err != nil {
 		return err
 	}
 	p.left = w.cost(int(r.Trials)-len(p.counted), milliseconds(r.TrialMilliseconds))
@@ -85,19 +76,19 @@ const aliveFramesPerSecond = calibrationLowFramesPerSecond
 
 // split separates the trials at the maximum load from the one at the low load, which is in no
 // figure; an invalid one at the low load is made again.
-func (p *part) split(records []measure.Record, most uint64) (flatOut []measure.Record, low *measure.Record) {
+func (p *part) split(records []measure.Record, most uint64) (loaded []measure.Record, low *measure.Record) {
 	for i, r := range records {
 		switch {
 		case most == aliveFramesPerSecond || r.Trial.IntendedFramesPerSecond != aliveFramesPerSecond:
-			flatOut = append(flatOut, r)
+			loaded = append(loaded, r)
 		case invalidReason(r) != "":
 			// After the last of the others it counts among the invalid ones in a row.
-			flatOut = append(flatOut, r)
+			loaded = append(loaded, r)
 		default:
 			low = &records[i]
 		}
 	}
-	return flatOut, low
+	return loaded, low
 }
 
 func (receiveRateOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
@@ -109,10 +100,9 @@ func (receiveRateOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResul
 
 // receiveRates returns the figures of a part.
 func (w *replay) receiveRates(p *part) *v1alpha1.ReceiveRateResult {
-	most, set := w.flatOut(p.size)
-	out := &v1alpha1.ReceiveRateResult{IntendedFramesPerSecond: signed(most.framesPerSecond), Doubts: loadDoubtsOf(p.counted)}
-	if set {
-		out.MaximumOrigin = most.origin
+	most := w.maximum(p.size, 0)
+	out := &v1alpha1.ReceiveRateResult{
+		IntendedFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin, Doubts: loadDoubtsOf(p.counted),
 	}
 	var rates []uint64
 	for i, r := range p.counted {

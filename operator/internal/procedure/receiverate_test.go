@@ -69,7 +69,7 @@ func TestReceiveRateWithoutACalibration(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := Results(instr, records).Frames[0].ReceiveRate
-	if got.IntendedFramesPerSecond != 0 || got.MaximumOrigin != "" || got.MeanFramesPerSecond != 2_000_000 {
+	if got.IntendedFramesPerSecond != lineRate64 || got.MaximumOrigin != v1alpha1.MaximumLineRate || got.MeanFramesPerSecond != 2_000_000 {
 		t.Errorf("%+v", got)
 	}
 	wantWarning(t, instr, records, v1alpha1.WarningMaximumLoad, "At the maximum load, 4 of 4 trials lost nothing, so this load is not the device's limit.")

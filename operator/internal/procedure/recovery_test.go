@@ -393,7 +393,7 @@ func TestRecoveryRecordSize(t *testing.T) {
 			}
 		}
 		r.Outcome.StartUncertaintyNanoseconds = 12_345_678
-		r.Outcome = Compact(r.Stage, r.Outcome)
+		r.Outcome = Compact(r)
 		if len(r.Outcome.Doubts) != 3 {
 			t.Errorf("doubts are %+v, want each code once", r.Outcome.Doubts)
 		}

@@ -23,6 +23,8 @@ type phase struct {
 	stateful bool
 	// connections is the load in stage Connections.
 	connections *v1alpha1.ConnectionsLoad
+	// unit counts what is made in one session, over the whole measurement.
+	unit int
 }
 
 // phases returns the parts of the measurement in their order. The calibration of all sizes comes
@@ -36,7 +38,17 @@ func phases(instr measure.Instructions) []phase {
 		out = append(out, phasesAt(perSize, instr, size)...)
 	}
 	out = append(out, phasesAt(afterSizes, instr, wholeRun)...)
-	return loadsInOrder(instr, inRepeatsOf(out, int(instr.Repeats)))
+	for _, size := range instr.Sizes {
+		out = append(out, phasesAt(atTheEnd, instr, size)...)
+	}
+	out = loadsInOrder(instr, inRepeatsOf(out, int(instr.Repeats)))
+	for i := 1; i < len(out); i++ {
+		out[i].unit = out[i-1].unit
+		if !out[i].inUnitOf(out[i-1]) {
+			out[i].unit++
+		}
+	}
+	return out
 }
 
 // stage returns the stage of the phase's records.
@@ -64,8 +76,12 @@ type part struct {
 	bursts []uint64
 	// left is the time that an open part still needs, where its measurement knows.
 	left time.Duration
+	// records is how many there are of the part.
+	records int
 	// counted are the records that count, invalid those that do not.
 	counted, invalid []measure.Record
+	// before is the time of those that do not count right before each that does.
+	before []time.Duration
 	// config, history and results are the search's, in stage Throughput.
 	config  search.Config
 	history []search.Trial
@@ -95,6 +111,8 @@ type replay struct {
 	parts []*part
 	// err says why the open part cannot continue.
 	err error
+	// side says whether the records are those with noisy neighbors.
+	side bool
 }
 
 // replayRecords goes through the phases along the records.
@@ -110,6 +128,7 @@ func replayRecords(instr measure.Instructions, records []measure.Record) *replay
 		for n < len(rest) && ph.owns(rest[n]) {
 			n++
 		}
+		p.records = n
 		w.parts = append(w.parts, p)
 		w.err = ph.measurement.fill(w, p, rest[:n])
 		rest = rest[n:]

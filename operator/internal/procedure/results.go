@@ -27,17 +27,25 @@ type Figures struct {
 	Warnings []v1alpha1.Warning
 	// Neighbors is nil without neighbors, and before something is known of them.
 	Neighbors *v1alpha1.NoisyNeighborsReport `json:",omitempty"`
+	// Sessions are those of the measurement, nil where it has one.
+	Sessions []v1alpha1.Session `json:",omitempty"`
 }
 
-// results does what Results does, for one side.
-func results(instr measure.Instructions, records []measure.Record) Figures {
-	w := replayRecords(instr, records)
+// results returns the figures of one side, with its warnings.
+func (w *replay) results() Figures {
 	w.declared()
-	out := Figures{Warnings: w.warnings()}
+	out := w.figures()
+	out.Warnings = w.warnings()
+	return out
+}
+
+// figures returns the figures of the parts.
+func (w *replay) figures() Figures {
+	var out Figures
 	for _, m := range registry {
 		m.reportRun(w, &out)
 	}
-	for _, size := range instr.Sizes {
+	for _, size := range w.instr.Sizes {
 		frame := v1alpha1.FrameResult{
 			Size:       size.Name,
 			FrameBytes: int32(size.FrameBytes),
@@ -53,7 +61,7 @@ func results(instr measure.Instructions, records []measure.Record) Figures {
 		}
 	}
 	out.CPU = w.cpu(out.Frames)
-	out.Summary = summary(instr, out.Frames)
+	out.Summary = summary(w.instr, out.Frames)
 	return out
 }
 
@@ -90,7 +98,7 @@ func (w *replay) calibration() []v1alpha1.CalibrationFrame {
 		frame := v1alpha1.CalibrationFrame{
 			Size:                   size.Name,
 			MaximumFramesPerSecond: signed(rate.highest),
-			LatencyBiasNanoseconds: signed(bias),
+			LatencyBiasNanoseconds: bias.P50Nanoseconds,
 		}
 		if w.instr.CalibrationTrials > 1 {
 			frame.LowestFramesPerSecond = new(signed(rate.lowest))

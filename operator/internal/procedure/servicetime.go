@@ -9,9 +9,9 @@ import (
 
 // AddServiceTimes adds to each throughput what the device takes of a core for a frame, where that
 // is known: the device works on the core that sends and lost the frames, and the generator is
-// calibrated. state says on how many cores the generator sends.
+// calibrated as it works with the device. state says on how many cores it sends, and in which way.
 func AddServiceTimes(instr measure.Instructions, figures *Figures, state *measure.GeneratorState) {
-	if instr.Chain.Hop != measure.HopInline || instr.Calibration == nil || state == nil || state.Chain == nil || state.Calibration == nil {
+	if instr.Chain.Hop != measure.HopInline || instr.Calibration == nil || state == nil || state.Chain == nil || state.Calibration == nil || openedDifferently(state) != "" {
 		return
 	}
 	allowed := map[string]float64{}
@@ -20,8 +20,8 @@ func AddServiceTimes(instr measure.Instructions, figures *Figures, state *measur
 			allowed[goal.Name] = float64(goal.LossPartsPerMillion) / 1e6
 		}
 	}
-	sent := framesOnACore(instr.Chain, state.Chain.Threads, true)
-	calibrated := framesOnACore(*instr.Calibration, state.Calibration.Threads, false)
+	sent := framesOnACore(instr.Chain, state.Chain.Threads)
+	calibrated := framesOnACore(*instr.Calibration, state.Calibration.Threads)
 	for _, c := range figures.Calibration {
 		slowest := c.MaximumFramesPerSecond
 		if c.LowestFramesPerSecond != nil {
@@ -43,13 +43,12 @@ func AddServiceTimes(instr measure.Instructions, figures *Figures, state *measur
 // interval holds the bounds of a time in nanoseconds.
 type interval struct{ low, high float64 }
 
-// framesOnACore returns how many frames the busiest core sends for each frame of a load. With
-// shares a stream's share of the load counts; a trial as fast as possible has none.
-func framesOnACore(path measure.Path, threads int, shares bool) float64 {
+// framesOnACore returns how many frames the busiest core sends for each frame of a load.
+func framesOnACore(path measure.Path, threads int) float64 {
 	total, largest := 0.0, 0.0
 	for _, s := range path.Streams {
 		frames := 1.0
-		if shares && s.LoadPercent > 0 {
+		if s.LoadPercent > 0 {
 			frames = float64(s.LoadPercent) / 100
 		}
 		total, largest = total+frames, max(largest, frames)

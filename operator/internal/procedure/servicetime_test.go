@@ -57,6 +57,9 @@ func TestServiceTimes(t *testing.T) {
 			},
 			state: threads(1),
 		},
+		"opened differently": {state: &measure.GeneratorState{
+			Chain: &measure.Description{Threads: 1, TransmitPath: "InnerVeth"}, Calibration: &measure.Description{Threads: 1, TransmitPath: "Direct"},
+		}},
 		"not calibrated": {change: func(i *measure.Instructions, _ *Figures) { i.Calibration = nil }, state: threads(1)},
 		"nothing known":  {},
 	} {

@@ -77,7 +77,7 @@ func (soakOfLoad) fill(w *replay, p *part, records []measure.Record) error {
 		}
 		return nil
 	}
-	if err := p.take(records); err != nil {
+	if err := p.sort(records, sorter{once: true}); err != nil {
 		return err
 	}
 	done := len(p.counted)

@@ -125,7 +125,7 @@ func (w *replay) limit(size measure.Size) (limit, error) {
 			Remedy: "lower minimumFramesPerSecond or minimumLoad",
 		}
 	}
-	if reached, ok := w.reached(size); ok && reached.highest < out.framesPerSecond {
+	if reached, ok := w.reached(size); ok && !reached.whole && reached.highest < out.framesPerSecond {
 		out = limit{framesPerSecond: reached.highest, by: limitCalibration}
 	}
 	if out.framesPerSecond < least {
@@ -250,16 +250,17 @@ func (throughputOf) fill(w *replay, p *part, records []measure.Record) error {
 }
 
 // takeHistory takes records as takeSteady does, and keeps those that count as the search's
-// history.
+// history. A trial costs the time of those before it too that were made again.
 func (w *replay) takeHistory(p *part, records []measure.Record) error {
 	if err := p.takeSteady(records, sorter{reached: w.warmUpReached(p.phase), goals: w.goals()}); err != nil {
 		return err
 	}
-	for _, r := range p.counted {
+	for i, r := range p.counted {
 		trial, err := w.searchTrial(r)
 		if err != nil {
 			return fmt.Errorf("%w: record %d: %w", ErrRecords, r.Index, err)
 		}
+		trial.Cost += p.before[i]
 		p.history = append(p.history, trial)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"cmp"
 	"math"
 
 	"k8s.io/utils/ptr"
@@ -52,17 +53,26 @@ func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
 
 // warnBelowBias explains a delay with the device that is below the delay without it.
 func (w *replay) warnBelowBias(d *warningList, size measure.Size) {
-	bias, known := w.latencyBias(size)
+	low, known := w.latencyBias(size)
 	if !known {
 		return
 	}
 	for _, l := range w.latencyResults(size) {
+		bias := cmp.Or(l.Bias, &low)
 		for _, direction := range l.Directions {
-			if delays := direction.Latency; delays.Samples > 0 && delays.P50Nanoseconds < signed(bias) {
+			delays := direction.Latency
+			switch {
+			case delays.Samples == 0 || delays.P50Nanoseconds >= bias.P50Nanoseconds:
+			case l.Bias != nil:
+				d.add(v1alpha1.WarningDelayBelowBias, size,
+					"At load %s the median delay of direction %s is %d ns, below the %d ns without a device at the same load: "+
+						"what the device adds is less than what the generator's own delay varies by; do not subtract it.",
+					l.Load, direction.Direction, delays.P50Nanoseconds, bias.P50Nanoseconds)
+			default:
 				d.add(v1alpha1.WarningDelayBelowBias, size,
 					"At load %s the median delay of direction %s is %d ns, below the %d ns without a device. That was measured at %d frames/s, "+
 						"where caches are cold and cores sleep between frames, so it does not hold for this load; do not subtract it.",
-					l.Load, direction.Direction, delays.P50Nanoseconds, bias, calibrationLowFramesPerSecond)
+					l.Load, direction.Direction, delays.P50Nanoseconds, bias.P50Nanoseconds, w.lowCalibrationRate(size))
 			}
 		}
 	}

@@ -138,7 +138,8 @@ func TestRecordBytes(t *testing.T) {
 	}
 	for stage, most := range map[measure.Stage]int{measure.StageThroughput: recordBytes, stageBackToBack: countsBytes} {
 		stored := record
-		stored.Stage, stored.Outcome = stage, Compact(stage, record.Outcome)
+		stored.Stage = stage
+		stored.Outcome = Compact(stored)
 		text, err := json.Marshal(stored)
 		if err != nil {
 			t.Fatal(err)

@@ -222,7 +222,7 @@ func warningsFor(r measure.Record) map[string]string {
 	for _, doubt := range r.Outcome.Doubts {
 		code := v1alpha1.WarningUnsteadyPacing
 		switch doubt.Code {
-		case measure.DoubtReceiveDrops, measure.DoubtLimited:
+		case measure.DoubtReceiveDrops:
 			code = v1alpha1.WarningGeneratorCeiling
 		case measure.DoubtRefragmented, measure.DoubtFragmentsUnknown:
 			code = v1alpha1.WarningRefragmented
@@ -241,17 +241,16 @@ func warningsFor(r measure.Record) map[string]string {
 }
 
 // coveredByOtherWarning reports whether a doubt adds nothing: the search and the latency loads
-// count frames that were not sent, a generator that works much and loses nothing is no limit, one
-// at its limit is always late and fills queues, and drops in a trial without loss were not of the
-// trial's frames.
+// count frames that were not sent, a generator at its limit is always late and fills queues, and
+// drops in a trial without loss were not of the trial's frames.
 func coveredByOtherWarning(r measure.Record, code string) bool {
 	switch code {
 	case measure.DoubtUnsent, measure.DoubtTransmitDrops, measure.DoubtOverflow, measure.DoubtLateArrivals:
 		return true
-	case measure.DoubtLimited:
-		return r.Outcome.LossRatio() == 0
 	case measure.DoubtMissedDeadlines, measure.DoubtKernelQueue:
-		return r.Stage == measure.StageThroughput && fellShort(r)
+		return (r.Stage == measure.StageThroughput || r.Stage == measure.StageCalibrateRate) && fellShort(r)
+	case measure.DoubtStretched:
+		return r.Stage == measure.StageCalibrateRate && fellShort(r)
 	case measure.DoubtFragmentsUnknown:
 		return r.Outcome.LossRatio() == 0
 	case measure.DoubtReceiveDrops:

@@ -41,7 +41,7 @@ func newDone(spec v1alpha1.Experiment, results []v1alpha1.FrameResult, trials []
 		d.isReplaced = func(r measure.Record) bool { return replaced[r.Index] }
 	}
 	for _, r := range trials {
-		if r.Stage != measure.StageCalibrateRate && r.Stage != measure.StageCalibrateLatency && len(r.Outcome.Directions) > 0 {
+		if r.Stage != measure.StageCalibrateRate && r.Stage != measure.StageCalibrateLatency && r.Stage != measure.StageCalibrateLoad && len(r.Outcome.Directions) > 0 {
 			d.trials = append(d.trials, r)
 		}
 	}
@@ -216,7 +216,7 @@ func (d done) madeAgain() []string {
 	if why != "" {
 		why += ")"
 	}
-	return []string{fmt.Sprintf("trials: %d of %d, with %s %% of the time, count in no figure: they were invalid, disturbed or interrupted%s and were made again; RFC 2544 counts every trial",
+	return []string{fmt.Sprintf("trials: %d of %d, with %s %% of the time, count in no figure: they were invalid, disturbed, interrupted or of a session that ended%s, and were made again; RFC 2544 counts every trial",
 		n, len(d.trials), percent(spent*1_000_000/max(whole, 1)), why)}
 }
 

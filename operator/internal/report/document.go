@@ -66,6 +66,8 @@ type Document struct {
 	// QueuePosition is absent when the run does not wait for its testbed.
 	QueuePosition *int32                `json:"queuePosition,omitempty"`
 	Plan          *v1alpha1.PlanSummary `json:"plan,omitempty"`
+	// Sessions are those of a measurement that was suspended or restarted.
+	Sessions []v1alpha1.Session `json:"sessions,omitempty"`
 	// Chain is the state of each function in the run.
 	Chain []v1alpha1.FunctionReport `json:"chain,omitempty"`
 	// Generator describes how the traffic was made, with the generator's own bias.
@@ -179,6 +181,7 @@ func Build(run *v1alpha1.BenchmarkRun, source Source, now time.Time) (Document, 
 		Accepted:       outcome(status.Conditions, v1alpha1.ConditionAccepted),
 		QueuePosition:  status.QueuePosition,
 		Plan:           status.Plan,
+		Sessions:       status.Sessions,
 		Chain:          status.Chain,
 		Generator:      status.Generator,
 		Device:         status.Device,

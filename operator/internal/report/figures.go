@@ -147,7 +147,7 @@ func latencySection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "One-way latency", columns: []column{
 		number("Size"), left("Load"), number("kfps"), left(shareOf), left("Direction"), number("min" + unit), number("mean" + unit),
-		number("p50" + unit), number("p99" + unit), number("p99.9" + unit), number("max" + unit),
+		number("p50" + unit), number("p99" + unit), number("p99.9" + unit), number("max" + unit), number(biasOf + unit),
 	}}
 	few := false
 	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.LatencyDirectionResult) {
@@ -155,14 +155,25 @@ func latencySection(doc Document, l letters) section {
 		row := []string{frameName(frame), load.Load, kiloFrames(load.IntendedFramesPerSecond), shareInWords(load.Share, l), d.Direction}
 		row = append(row, figures(delays.Samples, delays.MinNanoseconds, delays.MeanNanoseconds, delays.P50Nanoseconds, delays.P99Nanoseconds)...)
 		row = append(row, known(delays.P999Nanoseconds, microseconds))
-		s.rows = append(s.rows, append(row, figures(delays.Samples, delays.MaxNanoseconds)...))
+		row = append(row, figures(delays.Samples, delays.MaxNanoseconds)...)
+		bias := none
+		if load.Bias != nil {
+			bias = microseconds(load.Bias.P50Nanoseconds)
+		}
+		s.rows = append(s.rows, append(row, bias))
 		few = few || delays.Samples > 0 && delays.P999Nanoseconds == nil
 	})
 	if few {
 		s.notes = []string{fmt.Sprintf("p99.9 needs %s frames in each trial; there is none where fewer arrived.", figure.Thousands(measure.MinP999Samples))}
 	}
-	return dropIfEmpty(s, shareOf)
+	if len(s.rows) == 0 {
+		return s
+	}
+	return dropIfEmpty(dropIfEmpty(s, shareOf), biasOf+unit)
 }
+
+// biasOf is the head of the column with the median delay without a device at the same load.
+const biasOf = "No device p50"
 
 // shareOf is the head of the column that says which throughput a load is a share of.
 const shareOf = "Share of"
@@ -293,12 +304,8 @@ func trialSection(doc Document, l letters) section {
 			})
 			continue
 		}
-		intended := "maximum"
-		if r.Trial.IntendedFramesPerSecond > 0 {
-			intended = kiloFrames(int64(r.Trial.IntendedFramesPerSecond))
-		}
 		s.rows = append(s.rows, []string{
-			count(r.Index), string(r.Stage), orNone(r.Load), sentName(r.Trial), intended,
+			count(r.Index), string(r.Stage), orNone(r.Load), sentName(r.Trial), kiloFrames(int64(r.Trial.IntendedFramesPerSecond)),
 			kiloFrames(int64(r.Outcome.OfferedFramesPerSecond())), kiloFrames(int64(r.Outcome.ForwardingFramesPerSecond())),
 			seconds(r.Outcome.SendingNanoseconds), count(lossPartsPerMillion(r.Outcome)), worstP99(r.Outcome),
 			yesOrNo(r.Outcome.Valid()), orNone(doubtCodes(r.Outcome)),

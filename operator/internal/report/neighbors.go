@@ -38,14 +38,32 @@ func differenceSection(doc Document) section {
 	}
 	s := section{title: "Without and with the neighbors", columns: []column{
 		left("Of"), left("Figure"), left("At"), number("Without"), number("With"), number("Difference %"),
+		number("Pairs"), left("95 % interval"), left("Without, first and last"),
 	}}
 	for _, d := range doc.NoisyNeighbors.Comparison {
 		s.rows = append(s.rows, []string{
 			about(d.FigureKey), string(d.Metric), orNone(d.Goal + d.Load), known(d.Without, count[int64]), known(d.With, count[int64]),
 			known(d.DifferencePartsPerMillion, signedPercent),
+			pairs(d.Pairs), between(d.DifferenceLowPartsPerMillion, d.DifferenceHighPartsPerMillion, signedPercent),
+			between(d.WithoutFirst, d.WithoutLast, count[int64]),
 		})
 	}
 	return s
+}
+
+func pairs(n int32) string {
+	if n == 0 {
+		return none
+	}
+	return count(n)
+}
+
+// between returns two values that are there together.
+func between(first, second *int64, write func(int64) string) string {
+	if first == nil || second == nil {
+		return none
+	}
+	return write(*first) + " to " + write(*second)
 }
 
 // about describes what a figure is of, without its goal or load.

@@ -20,7 +20,8 @@ func neighborsReport() *v1alpha1.NoisyNeighborsReport {
 			{Name: "unknown", Kind: v1alpha1.NeighborDisk},
 		},
 		Comparison: []v1alpha1.NoisyNeighborDifference{
-			{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, Without: new(int64(400000)), With: new(int64(300000)), DifferencePartsPerMillion: new(int64(-250000))},
+			{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, Without: new(int64(400000)), With: new(int64(300000)), DifferencePartsPerMillion: new(int64(-250000)),
+				Pairs: 4, DifferenceLowPartsPerMillion: new(int64(-262000)), DifferenceHighPartsPerMillion: new(int64(12000)), WithoutFirst: new(int64(402000)), WithoutLast: new(int64(398000))},
 			{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLatencyP99, Load: "idle"}, Without: new(int64(10000)), With: new(int64(14500)), DifferencePartsPerMillion: new(int64(450000))},
 			{FigureKey: v1alpha1.FigureKey{Streams: 4, Metric: v1alpha1.MetricTCPRetransmits}, Without: new(int64(0)), With: new(int64(7))},
 			{FigureKey: v1alpha1.FigureKey{Size: "512", Metric: v1alpha1.MetricLoss, Load: "idle"}, Without: new(int64(0))},
@@ -39,8 +40,8 @@ func TestNeighbors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for format, wanted := range map[Format][]string{
-		FormatTable: {"2.000", "1.987", "48.799", "cpu 4321", "-25.00", "+45.00", "4 TCP connections", "WITHOUT AND WITH THE NEIGHBORS"},
-		FormatJSON:  {`"differencePartsPerMillion": -250000`, `"operationsPerSecond": 4321`},
+		FormatTable: {"2.000", "1.987", "48.799", "cpu 4321", "-25.00", "+45.00", "4 TCP connections", "-26.20 to +1.20", "402000 to 398000", "WITHOUT AND WITH THE NEIGHBORS"},
+		FormatJSON:  {`"differencePartsPerMillion": -250000`, `"pairs": 4`, `"operationsPerSecond": 4321`},
 		FormatCSV:   {"StressorOperations,", "NeighborReceivedFramesPerSecond,,,,,,,,,,,frames,,,,48799,frames/s,", "LatencyP99Nanoseconds,64,,idle,,,,,,,,,,WithoutNeighbors,64,10000,ns,"},
 	} {
 		var out bytes.Buffer

@@ -107,7 +107,7 @@ func replayed(doc Document, p planned, trials []measure.Record) (Document, error
 	figures := procedure.Evaluate(p.Instructions, trials, doc.Inputs.found(p))
 	again := doc
 	again.Results, again.TCP, again.Connections = orEmpty(figures.Frames), figures.TCP, figures.Connections
-	again.Scaling = tcpScaling(figures.TCP)
+	again.Scaling, again.Sessions = tcpScaling(figures.TCP), figures.Sessions
 	if doc.Generator != nil {
 		generator := *doc.Generator
 		generator.Calibration = figures.Calibration

@@ -287,6 +287,26 @@ func TestNewRun(t *testing.T) {
 	}
 }
 
+// A measurement of several sessions lists them; the others have no such line.
+func TestSessions(t *testing.T) {
+	run, records := fixture(t)
+	for _, list := range [][]v1alpha1.Session{nil, {{Measurer: "run-x", Trials: 12, DiscardedTrials: 4}, {Measurer: "run-y", Trials: 9}}} {
+		run.Status.Sessions = list
+		doc, err := Build(run, Source{Trials: records}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if err := Write(&text, doc, FormatTable, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		const want = "12 trials by run-x (4 of them discarded), 9 trials by run-y"
+		if got := text.String(); strings.Contains(got, want) != (list != nil) || strings.Contains(got, "Sessions") != (list != nil) || len(doc.Sessions) != len(list) {
+			t.Errorf("with %d sessions: %s", len(list), got)
+		}
+	}
+}
+
 func TestRecords(t *testing.T) {
 	got, err := Records(map[string]string{
 		"trial-000001.json": `{"index":1,"stage":"WarmUp"}`, "trial-000000.json": `{"index":0,"stage":"CalibrateRate"}`, "chain": "Ready",

@@ -98,11 +98,26 @@ func headSection(doc Document) section {
 	if v := doc.Versions; v.Operator != "" {
 		add("Versions", fmt.Sprintf("operator %s, measurer %s, kubelet %s", v.Operator, orNone(v.Measurer), orNone(v.Kubelet)))
 	}
+	if len(doc.Sessions) > 0 {
+		add("Sessions", sessionsInWords(doc.Sessions))
+	}
 	add("Rates", ratesInWords(doc.Experiment.Traffic))
 	if repeats := doc.Experiment.Measurements.Repeats; repeats > 1 {
 		add("Repeats", fmt.Sprintf("%d; figures are means of the repeats", repeats))
 	}
 	return s
+}
+
+// sessionsInWords returns what each session made of the measurement.
+func sessionsInWords(list []v1alpha1.Session) string {
+	parts := make([]string, len(list))
+	for i, s := range list {
+		parts[i] = fmt.Sprintf("%d trials by %s", s.Trials, s.Measurer)
+		if s.DiscardedTrials > 0 {
+			parts[i] += fmt.Sprintf(" (%d of them discarded)", s.DiscardedTrials)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // headline returns the verdict in one sentence.

@@ -129,6 +129,11 @@ func (s *Store) Generator() measure.GeneratorState {
 	return decode[measure.GeneratorState](s.latest(measure.KeyGenerator))
 }
 
+// Neighbors returns the latest that was set, by this measurer or the one before.
+func (s *Store) Neighbors() []measure.NeighborState {
+	return decode[[]measure.NeighborState](s.latest(measure.KeyNeighbors))
+}
+
 // Finished reports whether every trial has been made.
 func (s *Store) Finished() bool { return s.known[measure.KeyDone] != "" }
 

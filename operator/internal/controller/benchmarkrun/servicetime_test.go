@@ -78,7 +78,7 @@ func simulate(t *testing.T, instr measure.Instructions) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		records = append(records, measure.Record{Index: len(records), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat, Trial: step.Trial, Outcome: procedure.Compact(step.Stage, outcome)})
+		records = append(records, measure.Record{Index: len(records), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat, Trial: step.Trial, Outcome: procedure.Compact(measure.Record{Stage: step.Stage, Trial: step.Trial, Outcome: outcome})})
 		put(fmt.Sprintf("%s%06d.json", measure.KeyTrialPrefix, len(records)-1), records[len(records)-1])
 	}
 }

@@ -109,6 +109,9 @@ func (w *writer) facts() {
 	if w.plan != nil && (w.action == actOpenChain || w.records != nil && w.records.chainOpen || w.failed()) {
 		w.status.Chain = w.reports()
 	}
+	if w.figures.Sessions != nil {
+		w.status.Sessions = w.figures.Sessions
+	}
 	if w.figures.TCP != nil {
 		w.status.TCP = w.figures.TCP
 	}

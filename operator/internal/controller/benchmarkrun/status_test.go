@@ -267,8 +267,9 @@ func TestPartialResultsStayAfterAFailure(t *testing.T) {
 	s := newScope(launched, withRecords(open))
 	s.figures.Frames = []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64}}
 	s.figures.Summary = &v1alpha1.ResultSummary{Size: "64"}
+	s.figures.Sessions = []v1alpha1.Session{{Measurer: "a", Trials: 3, DiscardedTrials: 1}, {Measurer: "b", Trials: 2}}
 	after := summarize(s, decide(s))
-	if len(after.Results) != 1 || after.Summary == nil || after.ResultsRef.Name != s.names.Results {
+	if len(after.Results) != 1 || after.Summary == nil || len(after.Sessions) != 2 || after.ResultsRef.Name != s.names.Results {
 		t.Errorf("partial results are gone: %+v", after)
 	}
 }

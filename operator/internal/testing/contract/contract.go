@@ -281,7 +281,7 @@ func (s suite) check(t *testing.T, trial measure.Trial, o measure.Outcome) {
 		measure.DoubtReceiveDrops, measure.DoubtTransmitDrops, measure.DoubtUnsent,
 		measure.DoubtMissedDeadlines, measure.DoubtSteal, measure.DoubtStretched,
 		measure.DoubtPreempted, measure.DoubtKernelQueue, measure.DoubtRefragmented, measure.DoubtFragmentsUnknown,
-		measure.DoubtOverflow, measure.DoubtLimited, measure.DoubtLateArrivals, measure.DoubtStillArriving, measure.DoubtUnaccounted,
+		measure.DoubtOverflow, measure.DoubtLateArrivals, measure.DoubtStillArriving, measure.DoubtUnaccounted,
 	}
 	for _, doubt := range o.Doubts {
 		if !slices.Contains(known, doubt.Code) || doubt.Detail == "" {

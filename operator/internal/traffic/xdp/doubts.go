@@ -9,13 +9,12 @@ import (
 
 // The driver doubts a trial if more than this share of frames left late, if the
 // hypervisor or other processes kept the transmit threads off their CPUs for more than
-// this share of its duration, if the kernel stopped receiving frames more often than
-// this per second, or if the driver's own work takes more than this share of a core.
+// this share of its duration, or if the kernel stopped receiving frames more often than
+// this per second.
 const (
 	lateShare       = 0.01
 	awayShare       = 0.005
 	squeezesASecond = 100
-	ownShare        = 0.5
 )
 
 const (
@@ -133,10 +132,6 @@ func (d *Driver) doubtCores(all *frames.Doubts, trial measure.Trial, outcome mea
 	if s := seen.softnet; s.dropped > 0 || float64(s.squeezed) > squeezesASecond*trial.Duration().Seconds() {
 		all.Add(measure.DoubtKernelQueue, false, "the kernel dropped %d packets that waited for the transmitting CPUs, and left off taking in packets there %d times", s.dropped, s.squeezed)
 	}
-	if own := d.ownWork(trial); d.inline() && own > ownShare {
-		all.Add(measure.DoubtLimited, false, "to make the frames takes %.0f %% of a core by itself (%d ns each): what is left for a device on that core is less than it would have on its own",
-			own*100, d.description.FrameCostNanoseconds)
-	}
 }
 
 func lost(outcome measure.Outcome) (all uint64) {
@@ -163,20 +158,4 @@ func (d *Driver) blames(trial measure.Trial, outcome measure.Outcome, away away)
 		}
 	}
 	return false
-}
-
-// ownWork returns the share of a core that the driver's own work takes at a trial's load,
-// of the busiest one.
-func (d *Driver) ownWork(trial measure.Trial) float64 {
-	var sum, busiest uint64
-	for _, s := range d.streams {
-		if s != nil {
-			rate := s.FramesPerSecond(trial) * framesEach(trial)
-			sum, busiest = sum+rate, max(busiest, rate)
-		}
-	}
-	if len(d.cpus) == 1 {
-		busiest = sum
-	}
-	return float64(busiest) * float64(d.description.FrameCostNanoseconds) / 1e9
 }

@@ -60,6 +60,9 @@ type Config struct {
 	// RingFrames is how many frames that are due may wait until the device has done its work
 	// for those before, 1 to planning.MaxRingFrames, by default planning.DefaultRingFrames.
 	RingFrames int
+	// BatchFrames is how many frames of a trial at a load may leave together, by default
+	// ratedBatch. Only the benchmark sets it.
+	BatchFrames int
 	// ProbeTimeout is how long Open looks for a way through the chain, by default 5 s. It
 	// must outlast the time that a device needs before it forwards.
 	ProbeTimeout time.Duration

@@ -15,11 +15,16 @@ const (
 	minPlaces  = 4
 )
 
-// places returns how many frames of a direction may wait at a rate.
-func (d *Driver) places(framesPerSecond uint64) uint64 {
+// places returns how many frames of a direction may wait at a rate, which is that share of the load
+// or with 0 all of it. One thread empties full rings in proportion to their places, so an overload
+// keeps the shares.
+func (d *Driver) places(framesPerSecond uint64, loadPercent int) uint64 {
 	places := uint64(d.config.RingFrames)
 	if d.inline() {
 		return places
+	}
+	if loadPercent > 0 {
+		places = max(1, places*uint64(loadPercent)/100)
 	}
 	return min(places, max(minPlaces, framesPerSecond*uint64(maxArrears)/uint64(time.Second)))
 }

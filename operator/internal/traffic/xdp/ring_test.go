@@ -313,21 +313,25 @@ func TestDrainEnds(t *testing.T) {
 // device's, and no more than the testbed lets.
 func TestPlaces(t *testing.T) {
 	for _, c := range []struct {
-		hop   measure.Hop
-		ring  int
-		rate  uint64
-		wants uint64
+		hop     measure.Hop
+		ring    int
+		rate    uint64
+		percent int
+		wants   uint64
 	}{
-		{measure.HopInline, 1024, 1000, 1024},
-		{measure.HopTap, 1024, 1, 4},
-		{measure.HopTap, 1024, 99_999, 4},
-		{measure.HopTap, 1024, 100_000, 5},
-		{measure.HopSeparate, 1024, 14_880_952, 744},
-		{"", 1024, 148_809_523, 1024},
-		{measure.HopSeparate, 2, 1_000_000, 2},
+		{measure.HopInline, 1024, 1000, 0, 1024},
+		{measure.HopInline, 1024, 1000, 50, 1024},
+		{measure.HopTap, 1024, 1, 0, 4},
+		{measure.HopTap, 1024, 99_999, 0, 4},
+		{measure.HopTap, 1024, 100_000, 0, 5},
+		{measure.HopSeparate, 1024, 14_880_952, 0, 744},
+		{"", 1024, 148_809_523, 0, 1024},
+		{"", 1024, 74_404_761, 50, 512},
+		{measure.HopSeparate, 2, 1_000_000, 0, 2},
+		{measure.HopSeparate, 2, 100_000, 10, 1},
 	} {
 		d := &Driver{config: Config{RingFrames: c.ring, Path: measure.Path{Hop: c.hop}}}
-		if got := d.places(c.rate); got != c.wants {
+		if got := d.places(c.rate, c.percent); got != c.wants {
 			t.Errorf("%+v: %d places", c, got)
 		}
 	}

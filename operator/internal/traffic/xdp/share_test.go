@@ -1,6 +1,8 @@
 package xdp
 
 import (
+	"cmp"
+	"math"
 	"testing"
 	"time"
 
@@ -36,6 +38,26 @@ func TestShareOfTheLoad(t *testing.T) {
 	}
 }
 
+// TestShareOfAnOverload overloads the generator as its calibration does, over a bridge without a
+// device: one thread sends each direction its share of what it can, and all that left arrives.
+func TestShareOfAnOverload(t *testing.T) {
+	for _, percent := range []int{0, 50, 10} {
+		p := buildPath(t, func() (*testpath.Path, error) { return testpath.Switched(0) })
+		path := p.IPv4()
+		path.Hop, path.Streams[1].LoadPercent = measure.HopSeparate, percent
+		d := open(t, p, Config{Path: path, Threads: 1})
+		o := run(t, d, trialOf(64, 20_000_000, 200*time.Millisecond))
+		forward, reverse := o.Directions[0], o.Directions[1]
+		got, want := float64(reverse.ReceivedFrames)/float64(forward.ReceivedFrames), float64(cmp.Or(percent, 100))/100
+		if !o.Valid() || o.UnsentRatio() < 0.1 || o.LossRatio() > 0 || math.Abs(got/want-1) > 0.05 {
+			t.Errorf("%d %%: received %d and %d of %d and %d", percent, forward.ReceivedFrames, reverse.ReceivedFrames, forward.IntendedFrames, reverse.IntendedFrames)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestShareOutOfRange(t *testing.T) {
 	p := buildPath(t, testpath.Direct)
 	path := p.IPv4()
@@ -47,5 +69,23 @@ func TestShareOutOfRange(t *testing.T) {
 	d := open(t, p, Config{Path: path})
 	if _, err := d.Measure(t.Context(), trialOf(64, 100, 100*time.Millisecond)); measure.ReasonOf(err) != v1alpha1.ReasonInvalidTrial {
 		t.Errorf("1 %% of 100 frames/s for 100 ms: %v, want reason %s", err, v1alpha1.ReasonInvalidTrial)
+	}
+}
+
+// TestBatch wants equal batches at all loads, in one direction and in both.
+func TestBatch(t *testing.T) {
+	for _, directions := range [][]measure.Direction{{measure.Forward}, {measure.Forward, measure.Reverse}} {
+		p := buildPath(t, routedWithNAPI)
+		d := open(t, p, Config{Path: p.IPv4(directions...), Threads: 1})
+		for rate, want := range map[uint64]uint32{0: flatOutBatch, 1: ratedBatch, 149_999: ratedBatch, 300_001: ratedBatch, 14_880_952: ratedBatch} {
+			for _, s := range d.senders(trialOf(64, rate, time.Second), [2]template{}) {
+				if s.batch != want {
+					t.Errorf("%v: a batch of %d at %d frames/s, want %d", directions, s.batch, rate, want)
+				}
+			}
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

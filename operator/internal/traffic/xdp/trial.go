@@ -1,6 +1,7 @@
 package xdp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,13 @@ const (
 	startStop = 500 * time.Millisecond
 	// drainTimeout is how long after its end a trial sends what still waits in the ring.
 	drainTimeout = 5 * time.Second
+	// ratedBatch is how many times the program runs before its frames leave together, in every
+	// trial at a load: a generator that is faster at some loads than at others would make a
+	// device look so. Smaller batches cost a core more for each frame, in larger ones a frame
+	// waits longer.
+	ratedBatch = 8
+	// flatOutBatch is the same in trials as fast as possible.
+	flatOutBatch = 32
 )
 
 // Measure runs one trial.
@@ -175,7 +183,7 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 			t.Due += uint64(i) * (1e9 / rate) / 2
 			t.EndAt = never
 			t.IntendedFrames = s.IntendedFrames(trial)
-			t.RingFrames = d.places(rate)
+			t.RingFrames = d.places(rate, s.LoadPercent)
 			t.Schedule = trafficSchedule{Start: t.Due, FramesPerSecond: rate, GapNanoseconds: 1e9 / rate, GapRemainder: 1e9 % rate}
 			r.Schedule = t.Schedule
 			if t.IntendedFrames > math.MaxUint32 {
@@ -190,22 +198,6 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 		}
 	}
 	return start
-}
-
-// batchFor returns how many times the program runs before its frames leave together, for
-// a thread's load. The larger, the more frames a core can make (0.4 million per second
-// one by one, 0.9 in batches of 32), and the longer each waits: 40 ns for every run that
-// finds no frame due.
-func batchFor(framesPerSecond uint64) uint32 {
-	switch {
-	case framesPerSecond == 0 || framesPerSecond > 500_000:
-		return 32
-	case framesPerSecond > 300_000:
-		return 8
-	case framesPerSecond > 150_000:
-		return 4
-	}
-	return 1
 }
 
 // framesEach returns how many frames leave for each that is counted.
@@ -235,24 +227,25 @@ func (d *Driver) programsFor(trial measure.Trial) (names [2]string, both string)
 // senders distributes the streams among the threads.
 func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
 	names, both := d.programsFor(trial)
+	batch := uint32(cmp.Or(d.config.BatchFrames, ratedBatch))
+	if trial.IntendedFramesPerSecond == 0 {
+		batch = flatOutBatch
+	}
 	var all []*sender
-	var rates []uint64
 	for i, s := range d.streams {
 		if s != nil {
 			all = append(all, &sender{
 				program: d.collection.Programs[names[i]].FD(), frame: templates[i].frame,
 				netns: d.netns, kept: &d.state.Transmitters[i],
 			})
-			rates = append(rates, s.FramesPerSecond(trial)*framesEach(trial))
 		}
 	}
 	if len(all) > len(d.cpus) {
 		all = all[:1]
 		all[0].program = d.collection.Programs[both].FD()
-		rates = []uint64{rates[0] + rates[1]}
 	}
 	for i, s := range all {
-		s.cpu, s.batch = d.cpus[i], batchFor(rates[i])
+		s.cpu, s.batch = d.cpus[i], batch
 		s.realTime = d.description.Scheduling == RealTime
 	}
 	return all

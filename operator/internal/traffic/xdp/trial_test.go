@@ -11,14 +11,14 @@ import (
 
 // ended is what the programs and the machine counted in a trial of 1,000 frames in a second.
 type ended struct {
-	hop                        measure.Hop
-	arrived, made, overflow    uint64
-	received, late             uint64
-	lateArrivals               uint64
-	beyond, foreign, stray     uint64
-	seen                       watched
-	total, waited, gaps        time.Duration
-	frameCost, framesInASecond int64
+	hop                     measure.Hop
+	arrived, made, overflow uint64
+	received, late          uint64
+	lateArrivals            uint64
+	beyond, foreign, stray  uint64
+	seen                    watched
+	total, waited, gaps     time.Duration
+	framesInASecond         int64
 }
 
 func (c ended) trial() measure.Trial {
@@ -34,7 +34,7 @@ func (c ended) driver() *Driver {
 	d := &Driver{cpus: []int{0}, state: &state{trafficState: &trafficState{}}, held: held{times: 7, waited: c.waited}}
 	d.config.RingFrames, d.config.Path.Hop = planning.DefaultRingFrames, c.hop
 	d.streams[0] = &stream
-	d.description.TransmitPath, d.description.FrameCostNanoseconds = Direct, c.frameCost
+	d.description.TransmitPath = Direct
 	t := &d.state.Transmitters[0]
 	t.Schedule.FramesPerSecond = c.trial().IntendedFramesPerSecond
 	t.Arrived, t.Made, t.Overflow = c.arrived, c.made, c.overflow
@@ -112,9 +112,6 @@ func TestDoubts(t *testing.T) {
 		"others among many": {ended: whole(func(c *ended) {
 			c.framesInASecond, c.arrived, c.made, c.received, c.foreign = 200_000, 200_000, 200_000, 200_000, 150
 		})},
-		"the driver's own work":      {inline(func(c *ended) { c.frameCost = 600_000 }), measure.DoubtLimited, false},
-		"its work on another core":   {ended: whole(func(c *ended) { c.frameCost = 600_000 })},
-		"little work of the driver":  {ended: inline(func(c *ended) { c.frameCost = 400_000 })},
 		"packets dropped in between": {whole(func(c *ended) { c.seen.softnet.dropped = 1 }), measure.DoubtKernelQueue, false},
 		"a few turns left":           {ended: whole(func(c *ended) { c.seen.softnet.squeezed = squeezesASecond })},
 		"many turns left":            {whole(func(c *ended) { c.seen.softnet.squeezed = squeezesASecond + 1 }), measure.DoubtKernelQueue, false},

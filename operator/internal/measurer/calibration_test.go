@@ -1,0 +1,60 @@
+package measurer
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// TestCalibrationAfterTheChain opens the calibration's path again for the latency loads. A measurer
+// that is killed there continues there, and the chain is not opened again.
+func TestCalibrationAfterTheChain(t *testing.T) {
+	l := newLab()
+	l.calibrateLoads = true
+	l.chainReady()
+	if err := l.measurer("a").Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"cal0", "west", "cal0"}, l.opened); diff != "" || l.closed != 3 {
+		t.Errorf("closed %d: %s", l.closed, diff)
+	}
+	store, want := l.stored(t)
+	records := store.Records()
+	if last := records[len(records)-1]; last.Stage != measure.StageCalibrateLoad || !store.Progress().Calibrated {
+		t.Errorf("%+v, %+v", last, store.Progress())
+	}
+	if g := store.Generator(); g.Chain == nil || g.Calibration == nil {
+		t.Errorf("%+v", g)
+	}
+	for _, frame := range want.Frames {
+		for _, load := range frame.Latency {
+			if load.Bias == nil || load.Bias.P50Nanoseconds == 0 || load.Bias.P99Nanoseconds < load.Bias.P50Nanoseconds {
+				t.Errorf("%s, %s: %+v", frame.Size, load.Load, load.Bias)
+			}
+		}
+	}
+	again, killed := newLab(), errors.New("killed")
+	again.calibrateLoads = true
+	again.chainReady()
+	again.before = func(trial int, _ *measure.Outcome) error {
+		if trial == len(records)-1 {
+			return killed
+		}
+		return nil
+	}
+	if err := again.measurer("a").Run(t.Context()); !errors.Is(err, killed) {
+		t.Fatal(err)
+	}
+	if err := again.measurer("b").Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"cal0", "west", "cal0", "cal0"}, again.opened); diff != "" {
+		t.Error(diff)
+	}
+	if _, got := again.stored(t); !cmp.Equal(want, got) {
+		t.Error(cmp.Diff(want, got))
+	}
+}

@@ -1,0 +1,186 @@
+package procedure
+
+import (
+	"math"
+	"slices"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
+	"vnfbench.io/operator/internal/figure"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/statistics"
+)
+
+const (
+	// maxDifferences is the API's bound of the comparison.
+	maxDifferences = 512
+	// steadyPartsPerMillion is by how much two values of an unchanged testbed may differ where no
+	// search says how near its bounds are.
+	steadyPartsPerMillion = 20_000
+)
+
+// pair is one repeat of everything, without the neighbors and with them, one right after the other.
+type pair struct{ without, with Figures }
+
+// compare adds the figures without the neighbors, and by how much they differ.
+func (f *Figures) compare(sideWithout, sideWith *replay) {
+	without := sideWithout.results()
+	rows := differences(without, *f, pairsOf(sideWithout, sideWith))
+	f.Neighbors.Comparison = rows
+	f.Warnings = append(f.Warnings, sideWith.warnDrift(rows)...)
+	for _, w := range without.Warnings {
+		if !slices.ContainsFunc(f.Warnings, func(o v1alpha1.Warning) bool { return o.Message == w.Message }) && len(f.Warnings) < maxWarnings {
+			w.Message = excerpt.Text("Without neighbors: "+w.Message, maxWarningBytes)
+			f.Warnings = append(f.Warnings, w)
+		}
+	}
+}
+
+// pairsOf returns the repeats of both sides; none where each is measured once.
+func pairsOf(without, with *replay) []pair {
+	var out []pair
+	for repeat := range int(without.instr.Repeats) {
+		if without.instr.Repeats > 1 {
+			out = append(out, pair{without.only(repeat).figures(), with.only(repeat).figures()})
+		}
+	}
+	return out
+}
+
+// only returns the measurement of one repeat.
+func (w *replay) only(repeat int) *replay {
+	out := *w
+	out.parts = nil
+	for _, p := range w.parts {
+		if p.measurement.place() == beforeChain || p.repeats() && p.repeat == repeat {
+			out.parts = append(out.parts, p)
+		}
+	}
+	return &out
+}
+
+// differences compares the figures without and with the neighbors.
+func differences(without, with Figures, pairs []pair) []v1alpha1.NoisyNeighborDifference {
+	var out []v1alpha1.NoisyNeighborDifference
+	for _, c := range figure.Join(without.list(), with.list()) {
+		if len(out) == maxDifferences {
+			break
+		}
+		row := v1alpha1.NoisyNeighborDifference{
+			FigureKey: c.FigureKey, Without: c.Before, With: c.After, DifferencePartsPerMillion: figure.Difference(c.Before, c.After),
+		}
+		addPairs(&row, pairs)
+		out = append(out, row)
+	}
+	return out
+}
+
+// addPairs adds the interval of the ratio of what each pair found. It is computed from logarithms,
+// whose mean is the same whichever side is divided by the other.
+func addPairs(row *v1alpha1.NoisyNeighborDifference, pairs []pair) {
+	var ratios []statistics.Bracket
+	known := true
+	for _, p := range pairs {
+		without, with := figure.Find(p.without.list(), row.FigureKey), figure.Find(p.with.list(), row.FigureKey)
+		if without == nil || with == nil {
+			continue
+		}
+		if row.Pairs++; row.Pairs == 1 {
+			row.WithoutFirst = without
+		}
+		row.WithoutLast = without
+		ratio, ok := ratioOf(boundsOf(p.without, row.FigureKey, *without), boundsOf(p.with, row.FigureKey, *with))
+		ratios, known = append(ratios, ratio), known && ok
+	}
+	if row.Pairs < 2 {
+		row.Pairs, row.WithoutFirst, row.WithoutLast = 0, nil, nil
+		return
+	}
+	interval, ok := statistics.IntervalOfLimit(ratios)
+	if !known || !ok || row.DifferencePartsPerMillion == nil {
+		return
+	}
+	low, high := math.Floor(math.Expm1(interval.Low)*1e6), math.Ceil(math.Expm1(interval.High)*1e6)
+	if high > math.MaxInt64/2 {
+		return
+	}
+	row.DifferenceLowPartsPerMillion = new(min(int64(low), *row.DifferencePartsPerMillion))
+	row.DifferenceHighPartsPerMillion = new(max(int64(high), *row.DifferencePartsPerMillion))
+}
+
+// boundsOf returns between which values a figure of one repeat is: those of the search for a
+// throughput, the value itself for others. What is only a floor has none.
+func boundsOf(f Figures, key v1alpha1.FigureKey, value int64) statistics.Bracket {
+	if key.Metric != v1alpha1.MetricThroughputFramesPerSecond {
+		return statistics.Bracket{Low: float64(value), High: float64(value)}
+	}
+	for _, frame := range f.Frames {
+		for _, t := range frame.Throughput {
+			if frame.Size == key.Size && t.Goal == key.Goal && t.UpperBoundFramesPerSecond != nil && t.UpperBoundCause == v1alpha1.CauseDeviceLoss {
+				return statistics.Bracket{Low: float64(t.LowerBoundFramesPerSecond), High: float64(*t.UpperBoundFramesPerSecond)}
+			}
+		}
+	}
+	return statistics.Bracket{}
+}
+
+// ratioOf returns the logarithms between which with / without is, and false where one of them may
+// be 0 or is not known.
+func ratioOf(without, with statistics.Bracket) (statistics.Bracket, bool) {
+	if without.Low <= 0 || with.Low <= 0 {
+		return statistics.Bracket{}, false
+	}
+	return statistics.Bracket{Low: math.Log(with.Low / without.High), High: math.Log(with.High / without.Low)}, true
+}
+
+// drifting are the metrics by which a drift is looked for: those that are steady on a steady testbed.
+var drifting = []v1alpha1.Metric{
+	v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricLatencyP50, v1alpha1.MetricTCPGoodput, v1alpha1.MetricConnectionsEstablished,
+}
+
+// warnDrift names one figure of each size whose first and last values without the neighbors differ
+// by more than the figure's own width, and by more than half of what the neighbors change.
+func (w *replay) warnDrift(rows []v1alpha1.NoisyNeighborDifference) []v1alpha1.Warning {
+	d := &warningList{seen: map[string]bool{}}
+	named := map[string]bool{}
+	for _, row := range rows {
+		if row.Pairs < 2 || row.With == nil || row.Without == nil || named[row.Size] || !slices.Contains(drifting, row.Metric) {
+			continue
+		}
+		moved, changed := distance(*row.WithoutFirst, *row.WithoutLast), distance(*row.Without, *row.With)
+		if moved > changed/2 && moved > w.widthOf(row.FigureKey)*float64(*row.WithoutFirst) {
+			named[row.Size] = true
+			d.add(v1alpha1.WarningComparisonDrift, measure.Size{Name: row.Size},
+				"Without the neighbors, %s%s was %d first and %d last, and with them it differs by %.0f: the testbed changed by more than half as much by itself.",
+				row.Metric, at(row.FigureKey), *row.WithoutFirst, *row.WithoutLast, changed)
+		}
+	}
+	return d.list
+}
+
+func distance(a, b int64) float64 { return math.Abs(float64(a) - float64(b)) }
+
+// at names a figure's goal or load, for sentences.
+func at(key v1alpha1.FigureKey) string {
+	if key.Goal+key.Load == "" {
+		return ""
+	}
+	return " at " + key.Goal + key.Load
+}
+
+// widthOf returns by how much a figure may differ on an unchanged testbed, as a share.
+func (w *replay) widthOf(key v1alpha1.FigureKey) float64 {
+	if t := w.instr.Throughput; t != nil {
+		for _, g := range t.Goals {
+			if g.Name == key.Goal {
+				return float64(g.WidthPartsPerMillion) / 1e6
+			}
+		}
+	}
+	return steadyPartsPerMillion / 1e6
+}
+
+// list returns the figures as a list that others can be joined with.
+func (f Figures) list() []figure.Figure {
+	return figure.Results{Frames: f.Frames, TCP: f.TCP, Connections: f.Connections, CPU: f.CPU}.Figures()
+}

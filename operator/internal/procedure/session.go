@@ -1,0 +1,175 @@
+package procedure
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// A session is what one measurer made. One that is resumed or restarted is followed by another
+// session: time has passed, and the chain may have been launched again. So nothing that one figure
+// rests on is made in two sessions. What was under way is made again from its start.
+
+// loadResumed is the load of the warm-up that begins a session in the middle of the measurement.
+const loadResumed = "resumed"
+
+// sessionOf returns the session in which a record was made.
+func sessionOf(r measure.Record) string { return r.Measurer }
+
+// isResumed reports whether a record is a session's own warm-up, which is no part of the procedure.
+func isResumed(r measure.Record) bool {
+	return r.Stage == measure.StageWarmUp && r.Load == loadResumed
+}
+
+// severed is what the ends of sessions left.
+type severed struct {
+	// dropped are the records of what was made again.
+	dropped []measure.Record
+	// soaks are the sizes whose soak continued in another session.
+	soaks []string
+}
+
+// replaySides goes through the phases of each side along the records, of which only those count
+// that no other session interrupted. A session that is about to begin is named; "" is the last
+// record's.
+func replaySides(instr measure.Instructions, records []measure.Record, session string) ([]*replay, severed) {
+	sides := sidesOf(instr)
+	kept := make([][]measure.Record, len(sides))
+	var found severed
+	for i, r := range records {
+		for n, side := range sides {
+			if !isResumed(r) && holds(instr, side, r) {
+				kept[n] = append(kept[n], r)
+			}
+		}
+		next := session
+		if i+1 < len(records) {
+			next = sessionOf(records[i+1])
+		}
+		if next != "" && next != sessionOf(r) {
+			found.end(instr, kept)
+		}
+	}
+	return replayEach(instr, kept), found
+}
+
+// replayEach replays the records of each side.
+func replayEach(instr measure.Instructions, kept [][]measure.Record) []*replay {
+	out := make([]*replay, len(kept))
+	for n, side := range sidesOf(instr) {
+		out[n] = replayRecords(instr, kept[n])
+		out[n].side = side
+	}
+	return out
+}
+
+// end leaves the records that count after the end of a session: of each side, those before the unit
+// that one of them is in. An error stays what it is: the measurement does not continue after it.
+func (s *severed) end(instr measure.Instructions, kept [][]measure.Record) {
+	sides := replayEach(instr, kept)
+	for _, w := range sides {
+		if w.err != nil {
+			return
+		}
+	}
+	turn := turnOf(sides)
+	if turn == nil {
+		return
+	}
+	at := turn.open()
+	for n, w := range sides {
+		again := 0
+		for _, p := range w.parts {
+			switch {
+			case p.unit < at.unit:
+			case p.measurement != soakMeasurement:
+				again += p.records
+			case !p.over && p.records > 0:
+				s.soaks = append(s.soaks, p.size.String())
+			}
+		}
+		counted := len(kept[n]) - again
+		s.dropped = append(s.dropped, kept[n][counted:]...)
+		kept[n] = kept[n][:counted:counted]
+	}
+}
+
+// inUnitOf reports whether two phases are of one unit, which is made in one session: those of a
+// repeat of one size, and each phase that is not repeated with others by itself.
+func (p phase) inUnitOf(o phase) bool {
+	if !p.repeats() || !o.repeats() {
+		return p.key() == o.key()
+	}
+	return p.size.Name == o.size.Name && p.repeat == o.repeat
+}
+
+// resume returns the warm-up with which a session begins in the middle of the measurement, and
+// false where none is needed.
+func (w *replay) resume(records []measure.Record, session string) (Step, bool) {
+	open := w.open()
+	if session == "" || open.path() != PathChain || open.stage() == measure.StageWarmUp || warmUpNanoseconds(w.instr) == 0 {
+		return Step{}, false
+	}
+	for _, r := range records {
+		if sessionOf(r) == session && !calibrates(r.Stage) && holds(w.instr, w.side, r) {
+			return Step{}, false
+		}
+	}
+	rate, err := w.warmUpRate(open.size)
+	if err != nil {
+		return Step{}, false
+	}
+	return Step{
+		Path: PathChain, Stage: measure.StageWarmUp, Load: loadResumed, Repeat: open.repeat,
+		Trial: w.trial(open.size, rate, warmUpNanoseconds(w.instr)), Why: "a new session begins",
+	}, true
+}
+
+// maxSessions is the API's bound of the list.
+const maxSessions = 32
+
+// sessionsOf returns the sessions in their order, and what they mean for the figures.
+func sessionsOf(instr measure.Instructions, records []measure.Record, found severed) ([]v1alpha1.Session, v1alpha1.Warning) {
+	var list []v1alpha1.Session
+	at := map[int]int{}
+	calibrated := 0
+	for _, r := range records {
+		if n := len(list); n == 0 || list[n-1].Measurer != sessionOf(r) {
+			list = append(list, v1alpha1.Session{Measurer: sessionOf(r)})
+			if started := r.Outcome.StartedAt; !started.IsZero() {
+				list[n].StartedAt = new(metav1.NewTime(started.UTC()))
+			}
+		}
+		last := len(list) - 1
+		at[r.Index] = last
+		list[last].Trials++
+		if calibrates(r.Stage) {
+			calibrated = last
+		}
+	}
+	if len(list) < 2 {
+		return nil, v1alpha1.Warning{}
+	}
+	again := map[int]bool{}
+	for _, r := range found.dropped {
+		again[r.Index] = true
+	}
+	for index := range again {
+		list[at[index]].DiscardedTrials++
+	}
+	soaks := slices.Compact(slices.Sorted(slices.Values(found.soaks)))
+	message := fmt.Sprintf("The measurement was made in %d sessions; %d trials of what was under way when one ended were made again and do not count.", len(list), len(again))
+	if instr.Calibration != nil && calibrated < len(list)-1 {
+		message += " The calibration is that of an earlier session."
+	}
+	if len(soaks) > 0 {
+		message += fmt.Sprintf(" The soak of %s has intervals of several sessions.", words(soaks))
+	}
+	warning := v1alpha1.Warning{Code: v1alpha1.WarningSeveralSessions, Message: excerpt.Text(message, maxWarningBytes)}
+	return list[:min(len(list), maxSessions)], warning
+}
