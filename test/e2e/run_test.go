@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"encoding/xml"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -184,6 +185,12 @@ func checkReports(t *testing.T, ns string) {
 			if err := xml.Unmarshal([]byte(out), new(struct{})); err != nil {
 				t.Errorf("report -o junit is not XML: %v", err)
 			}
+		}
+	}
+	file := filepath.Join(t.TempDir(), "report.json")
+	for _, args := range [][]string{{"report", "router", "-o", "json", "--trials", "--output-file", file}, {"replay", file}} {
+		if out, code := command(t, "kubectl-vnfbench", append([]string{"-n", ns}, args...)...); code != 0 {
+			t.Errorf("%s ended with code %d and printed:\n%s", args[0], code, out)
 		}
 	}
 }

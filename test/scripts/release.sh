@@ -94,7 +94,8 @@ spec:
   version: v$version
   shortDescription: Follow network function benchmarks and read their results
   description: |
-    Follows a BenchmarkRun to its end, writes its report, and compares runs.
+    Follows a BenchmarkRun to its end, writes its report, compares runs, and works
+    out the figures of a report again.
   platforms:
 YAML
 for platform in $platforms; do

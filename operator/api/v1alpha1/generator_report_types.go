@@ -7,6 +7,11 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:MaxLength=20
 	Driver string `json:"driver,omitempty"`
 
+	// imageID of the measurer, as the node's container runtime reports it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	ImageID string `json:"imageID,omitempty"`
+
 	// transmitPath is the way out that the port supports: Direct or InnerVeth with driver
 	// XDP, DPDK or AFPacket with TRex.
 	// +optional

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -60,16 +60,27 @@ func (c *cluster) run(ctx context.Context, name string) (*v1alpha1.BenchmarkRun,
 	return &run, nil
 }
 
-// records reads the run's trials. It returns none for a run that has none yet.
-func (c *cluster) records(ctx context.Context, run *v1alpha1.BenchmarkRun) ([]measure.Record, error) {
+// stored reads the run's plan and trials. There are none for a run that has none yet.
+func (c *cluster) stored(ctx context.Context, run *v1alpha1.BenchmarkRun) (report.Source, error) {
+	source := report.Source{Version: version}
 	if run.Status.ResultsRef == nil {
-		return nil, nil
+		return source, nil
 	}
-	var stored corev1.ConfigMap
-	if err := c.client.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: run.Status.ResultsRef.Name}, &stored); err != nil {
-		return nil, fmt.Errorf("reading the trials from ConfigMap %q: %w", run.Status.ResultsRef.Name, err)
+	key := client.ObjectKey{Namespace: run.Namespace, Name: run.Status.ResultsRef.Name}
+	var results, planned corev1.ConfigMap
+	err := c.client.Get(ctx, key, &results)
+	if err != nil {
+		return source, fmt.Errorf("reading the trials from ConfigMap %q: %w", key.Name, err)
 	}
-	return report.Records(stored.Data)
+	if source.Trials, err = report.Records(results.Data); err != nil {
+		return source, err
+	}
+	key.Name = plan.NamesOf(run).Plan
+	if err := c.client.Get(ctx, key, &planned); client.IgnoreNotFound(err) != nil {
+		return source, fmt.Errorf("reading the plan from ConfigMap %q: %w", key.Name, err)
+	}
+	source.Inputs, err = report.NewInputs(planned.Data[plan.KeyPlan], results.Data)
+	return source, err
 }
 
 func (c *cluster) runNames(ctx context.Context) ([]string, error) {

@@ -52,7 +52,7 @@ func newCompareCommand(streams genericiooptions.IOStreams, connect func() (*clus
 				if err != nil {
 					return err
 				}
-				doc, err := report.Build(run, nil, time.Now())
+				doc, err := report.Build(run, report.Source{}, time.Now())
 				if err != nil {
 					return err
 				}

@@ -1,6 +1,7 @@
 // Command kubectl-vnfbench is kubectl's plugin for benchmark runs: "kubectl vnfbench watch" follows
 // a run to its end, "kubectl vnfbench report" writes its result, "kubectl vnfbench compare"
-// compares results.
+// compares results, "kubectl vnfbench replay" works out the figures of a result again, and "kubectl
+// vnfbench distribution" writes any percentile of its delays.
 package main
 
 import (
@@ -40,7 +41,8 @@ type exit struct {
 func (e *exit) Error() string { return e.err.Error() }
 func (e *exit) Unwrap() error { return e.err }
 
-// errRunFailed is returned after its cause was already written in full.
+// errRunFailed is returned after its cause was already written in full: a run failed, or a replay
+// found other values.
 var errRunFailed = errors.New("the run failed")
 
 func main() {
@@ -88,7 +90,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	flags.AddFlags(command.PersistentFlags())
 
 	connect := func() (*cluster, error) { return newCluster(flags) }
-	command.AddCommand(newWatchCommand(streams, connect), newReportCommand(streams, connect), newCompareCommand(streams, connect))
+	command.AddCommand(newWatchCommand(streams, connect), newReportCommand(streams, connect), newCompareCommand(streams, connect), newReplayCommand(streams), newDistributionCommand(streams))
 	return command
 }
 

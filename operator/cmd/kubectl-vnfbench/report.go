@@ -13,7 +13,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -54,11 +53,11 @@ func newReportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 			if err != nil {
 				return err
 			}
-			records, err := r.records(command.Context(), c, run, streams)
+			source, err := r.source(command.Context(), c, run, streams)
 			if err != nil {
 				return err
 			}
-			return r.write(run, records, format, streams, time.Now())
+			return r.write(run, source, format, streams, time.Now())
 		},
 	}
 	flags := command.Flags()
@@ -89,19 +88,19 @@ func (r reporting) check() (report.Format, error) {
 	return format, nil
 }
 
-// records reads the trials. Without --trials it only counts them, so a user who may not read
-// ConfigMaps gets a report without them.
-func (r reporting) records(ctx context.Context, c *cluster, run *v1alpha1.BenchmarkRun, streams genericiooptions.IOStreams) ([]measure.Record, error) {
-	records, err := c.records(ctx, run)
+// source reads the plan and the trials. Without --trials it only counts trials, so a user who may
+// not read ConfigMaps gets a report without them.
+func (r reporting) source(ctx context.Context, c *cluster, run *v1alpha1.BenchmarkRun, streams genericiooptions.IOStreams) (report.Source, error) {
+	source, err := c.stored(ctx, run)
 	if err != nil && !r.trials {
-		fmt.Fprintf(streams.ErrOut, "note: %v; the report leaves the trials out\n", err)
-		return nil, nil
+		fmt.Fprintf(streams.ErrOut, "note: %v; the report leaves out the trials and what they were made from\n", err)
+		return report.Source{Version: version}, nil
 	}
-	return records, err
+	return source, err
 }
 
-func (r reporting) write(run *v1alpha1.BenchmarkRun, records []measure.Record, format report.Format, streams genericiooptions.IOStreams, now time.Time) error {
-	doc, err := report.Build(run, records, now)
+func (r reporting) write(run *v1alpha1.BenchmarkRun, source report.Source, format report.Format, streams genericiooptions.IOStreams, now time.Time) error {
+	doc, err := report.Build(run, source, now)
 	if err != nil {
 		return err
 	}

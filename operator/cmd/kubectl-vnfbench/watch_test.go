@@ -322,6 +322,11 @@ func TestUsageErrors(t *testing.T) {
 		"one to compare":    {[]string{"compare", "a"}, "two BenchmarkRuns or more, not 1"},
 		"one with itself":   {[]string{"compare", "a", "b", "a"}, `"a" is named twice`},
 		"compare in junit":  {[]string{"compare", "a", "b", "-o", "junit"}, "use one of table, markdown, json, csv"},
+		"no document":       {[]string{"replay"}, "exactly one document, not 0"},
+		"missing document":  {[]string{"replay", "/does/not/exist"}, "no such file"},
+		"no report":         {[]string{"replay", "-"}, "reading the document"},
+		"no percentile":     {[]string{"distribution", "-", "--percentiles", "101"}, "give numbers from 0 to 100"},
+		"no percentiles":    {[]string{"distribution", "-", "--percentiles", ""}, "--percentiles is empty"},
 		"no kubeconfig":     {[]string{"report", "a", "--kubeconfig", "/does/not/exist"}, "kubeconfig"},
 		"no server answers": {[]string{"watch", "a", "--server", "http://127.0.0.1:1"}, "refused"},
 	} {

@@ -23,6 +23,9 @@ import (
 // leaderElectionID names the Lease by which managers elect a leader. The election and access to the
 // metrics are options of an installation: their rules are in the chart and in
 // config/rbac/bindings.yaml, not in the generated role.
+// version is set by the linker in a release.
+var version = "development"
+
 const leaderElectionID = "manager.vnfbench.io"
 
 func main() {

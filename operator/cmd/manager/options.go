@@ -75,7 +75,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	o.defaults.Protocol = measure.Protocol()
+	o.defaults.Protocol, o.defaults.Version = measure.Protocol(), version
 	return o, o.complete()
 }
 

@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", GeneratorImages: map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: "x:1"}, ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}, Protocol: measure.Protocol()}
+	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", GeneratorImages: map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: "x:1"}, ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}, Protocol: measure.Protocol(), Version: version}
 	if diff := cmp.Diff(want, o.defaults); diff != "" {
 		t.Error(diff)
 	}

@@ -43,6 +43,7 @@ func assemble(o options, log *slog.Logger) (m *measurer.Measurer, close func() e
 		},
 		Drivers: drivers,
 		Node:    facts,
+		Version: version,
 		Log:     log,
 	}, drivers.Close, nil
 }

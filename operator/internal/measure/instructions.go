@@ -176,6 +176,8 @@ type GeneratorState struct {
 	// without a device.
 	Chain       *Description `json:"chain,omitempty"`
 	Calibration *Description `json:"calibration,omitempty"`
+	// MeasurerVersion is the version of the measurer's program.
+	MeasurerVersion string `json:"measurerVersion,omitempty"`
 	// Node is the configuration of the CPUs; nil if unknown.
 	Node *NodeFacts `json:"node,omitempty"`
 	// Log is the last lines of the generator's own program, at most GeneratorLogLines of

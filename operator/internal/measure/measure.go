@@ -148,6 +148,14 @@ type DelayQuantiles struct {
 	MaxNanoseconds uint64 `json:"max"`
 }
 
+// Distributions are those of one direction as package distribution writes them.
+type Distributions struct {
+	// Delay is that of Latency.
+	Delay string `json:"delay,omitempty"`
+	// Lateness is that of Lateness; empty where the driver does not separate it.
+	Lateness string `json:"lateness,omitempty"`
+}
+
 // Jitter is RFC 3550 section 6.4.1's running mean with gain 1/16, over the trial: all values after
 // the first frame's.
 type Jitter struct {
@@ -228,6 +236,9 @@ type DirectionOutcome struct {
 	// DelayVariation is |D(i)-D(i-1)| of frames that arrived one after the
 	// other in sequence: the absolute IPDV (RFC 3393, RFC 5481 section 4.1).
 	DelayVariation Delays `json:"delayVariation,omitzero"`
+	// Distributions are whole, where Latency and Lateness are figures of them. Records have them as
+	// far as there is room.
+	Distributions *Distributions `json:"distributions,omitempty"`
 	// Jitter is nil if fewer than two frames arrived, and if the driver does not count it.
 	Jitter *Jitter `json:"jitter,omitempty"`
 	// Series is nil if the driver keeps none, if no load was set, and where results have no room.

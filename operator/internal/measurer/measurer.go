@@ -32,7 +32,9 @@ type Measurer struct {
 	Drivers      Opener
 	// Node becomes a part of the results; nil if unknown.
 	Node *measure.NodeFacts
-	Log  *slog.Logger
+	// Version is the program's, and becomes a part of the results.
+	Version string
+	Log     *slog.Logger
 
 	store *trialstore.Store
 	// driver is open on path; nil before the first trial.
@@ -115,12 +117,13 @@ func (m *Measurer) measure(ctx context.Context) error {
 		// A record has the time of the wall clock alone, so that who decodes it decides as we do.
 		outcome.StartedAt = outcome.StartedAt.Round(0)
 		outcome = procedure.WithSeries(m.Instructions, step.Stage, outcome)
+		records := m.store.Records()
 		record := measure.Record{
-			Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
+			Index: len(records), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
 			Trial: step.Trial, Outcome: outcome, Neighbors: step.Neighbors, Evidence: finish(outcome),
 			Deployment: m.deployment,
 		}
-		record.Outcome = procedure.Compact(record)
+		record.Outcome = procedure.FitDistributions(m.Instructions, records, step.Stage, procedure.Compact(record))
 		logTrial(m.Log, record, step.Why)
 		if err := m.keep(ctx, record); err != nil {
 			return err

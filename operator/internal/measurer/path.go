@@ -141,7 +141,7 @@ func (m *Measurer) opened(path procedure.Path, driver measure.Driver) error {
 	m.driver, m.path = driver, path
 	description := driver.Description()
 	state := m.store.Generator()
-	state.Node = m.Node
+	state.Node, state.MeasurerVersion = m.Node, m.Version
 	if path == procedure.PathChain {
 		state.Chain = &description
 	} else {

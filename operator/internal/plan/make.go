@@ -40,6 +40,8 @@ func Make(in Input) (*Plan, error) {
 		Protocol:         in.Defaults.Protocol,
 		Run:              Reference{Namespace: run.Namespace, Name: run.Name, UID: run.UID},
 		Testbed:          Reference{Name: testbed.Name, UID: testbed.UID},
+		OperatorVersion:  in.Defaults.Version,
+		TestbedSpec:      specOf(testbed),
 		Generator:        trafficPod(in),
 		DeadlineSeconds:  int64(run.Spec.Experiment.DeadlineSeconds),
 		ImagePullPolicy:  in.Defaults.ImagePullPolicy,
@@ -154,8 +156,17 @@ func describe(node *corev1.Node) Node {
 		KernelVersion:           info.KernelVersion,
 		OSImage:                 info.OSImage,
 		ContainerRuntimeVersion: info.ContainerRuntimeVersion,
+		KubeletVersion:          info.KubeletVersion,
 		CapacityMilliCPU:        node.Status.Capacity.Cpu().MilliValue(),
 	}
+}
+
+// specOf returns the testbed's spec as the plan keeps it: who may use the testbed is not for the
+// run's namespace to read.
+func specOf(testbed *v1alpha1.Testbed) v1alpha1.TestbedSpec {
+	spec := *testbed.Spec.DeepCopy()
+	spec.Namespaces = v1alpha1.TestbedNamespaces{}
+	return spec
 }
 
 // mtuOf returns the MTU of a function's port: its own, or the testbed's.

@@ -89,6 +89,8 @@ type Defaults struct {
 	// Protocol is this operator's measure.Protocol; a measurer must have it too. Empty: it is not
 	// checked.
 	Protocol string
+	// Version is this operator's.
+	Version string
 }
 
 // Plan is a run with every choice made. Fields with the tag digest:"-", here and in everything in
@@ -102,6 +104,11 @@ type Plan struct {
 	Digest  string    `json:"digest" digest:"-"`
 	Run     Reference `json:"run" digest:"-"`
 	Testbed Reference `json:"testbed" digest:"-"`
+	// OperatorVersion is that of the operator that made the plan.
+	OperatorVersion string `json:"operatorVersion,omitempty" digest:"-"`
+	// TestbedSpec is the testbed's when the plan was made, without the namespaces that may use it.
+	// The choices that follow from it are in the other fields.
+	TestbedSpec v1alpha1.TestbedSpec `json:"testbedSpec,omitzero" digest:"-"`
 
 	// GeneratorNode is where traffic is made, DeviceNode where the functions run.
 	GeneratorNode string `json:"generatorNode"`
@@ -153,6 +160,7 @@ type Node struct {
 	KernelVersion           string `json:"kernelVersion,omitempty"`
 	OSImage                 string `json:"osImage,omitempty"`
 	ContainerRuntimeVersion string `json:"containerRuntimeVersion,omitempty"`
+	KubeletVersion          string `json:"kubeletVersion,omitempty" digest:"-"`
 	CapacityMilliCPU        int64  `json:"capacityMilliCPU,omitempty"`
 }
 

@@ -21,6 +21,9 @@ func (calibrationOf) place() place    { return beforeChain }
 func (calibrationOf) path(phase) Path { return PathCalibration }
 func (calibrationOf) evidence() bool  { return false }
 
+// distributions keeps that of the generator's own delay.
+func (c calibrationOf) distributions() bool { return c.name == measure.StageCalibrateLatency }
+
 func (calibrationOf) phases(instr measure.Instructions, _ measure.Size) []phase {
 	return single(instr.Calibration != nil)
 }

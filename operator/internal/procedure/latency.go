@@ -15,6 +15,8 @@ type latencyOf struct{ timed }
 
 var latencyMeasurement = latencyOf{timed{base{name: measure.StageLatency, noun: "latency at load"}}}
 
+func (latencyOf) distributions() bool { return true }
+
 func (latencyOf) repetition() repetition { return repeatedly }
 
 func (latencyOf) check(instr measure.Instructions) error {

@@ -54,6 +54,8 @@ type measurement interface {
 	cpuGroups(p *part) []cpuGroup
 	// evidence reports whether evidence of the trials is kept.
 	evidence() bool
+	// distributions says that records keep whole distributions of delays.
+	distributions() bool
 	// recordBytes returns what a record takes in the results.
 	recordBytes(instr measure.Instructions) int
 	// compact returns what of an outcome goes into its record.
@@ -163,6 +165,7 @@ func (base) warn(*replay, *warningList, measure.Size, []*part)                  
 func (base) expects(measure.Stage, string) bool                                  { return false }
 func (base) cpuGroups(*part) []cpuGroup                                          { return nil }
 func (base) evidence() bool                                                      { return true }
+func (base) distributions() bool                                                 { return false }
 func (base) recordBytes(measure.Instructions) int                                { return recordBytes }
 func (base) compact(outcome measure.Outcome) measure.Outcome                     { return outcome }
 func (base) within(_ *replay, _ *part, d time.Duration) (float64, time.Duration) { return 0, d }

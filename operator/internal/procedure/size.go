@@ -56,6 +56,7 @@ func countsOnly(outcome measure.Outcome) measure.Outcome {
 		d.Latency, d.DelayVariation = measure.Delays{}, measure.Delays{}
 		d.Lateness, d.DelaySinceDeparture = measure.DelayQuantiles{}, measure.DelayQuantiles{}
 		d.FirstFrameNanoseconds, d.Jitter, d.Series, d.LatencyOfSent, d.MostInMillisecond = 0, nil, nil, nil, 0
+		d.Distributions = nil
 	}
 	var doubts []measure.Doubt
 	for _, d := range outcome.Doubts {

@@ -17,6 +17,8 @@ type soakOfLoad struct{ timed }
 
 var soakMeasurement = soakOfLoad{timed{base{name: stageSoak, noun: "load"}}}
 
+func (soakOfLoad) distributions() bool { return true }
+
 func (soakOfLoad) check(instr measure.Instructions) error {
 	if s := instr.Soak; s != nil && (s.DurationSeconds < 1 || s.IntervalSeconds < 1) {
 		return fmt.Errorf("%w: a soak needs a duration and an interval", ErrInstructions)

@@ -22,7 +22,7 @@ func baselineReport() *v1alpha1.BaselineReport {
 func TestBaseline(t *testing.T) {
 	run, records := fixture(t)
 	run.Status.Baseline = baselineReport()
-	doc, err := Build(run, records, now)
+	doc, err := Build(run, Source{Trials: records}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestBaselineInJUnit(t *testing.T) {
 			run.Spec.Experiment.Baseline = &v1alpha1.Baseline{RunRef: v1alpha1.LocalReference{Name: "router-last-week"}, Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond}}
 			run.Status.Baseline = baselineReport()
 			test.change(run)
-			doc, err := Build(run, records, now)
+			doc, err := Build(run, Source{Trials: records}, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestInconclusiveInJUnit(t *testing.T) {
 			v.Result, v.Message = v1alpha1.VerdictInconclusive, "W"
 		}
 	}
-	doc, err := Build(run, records, now)
+	doc, err := Build(run, Source{Trials: records}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

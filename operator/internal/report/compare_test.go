@@ -59,7 +59,7 @@ func asMachine(t *testing.T) Document {
 
 func mustBuild(t *testing.T, run *v1alpha1.BenchmarkRun, records []measure.Record) Document {
 	t.Helper()
-	doc, err := Build(run, records, now)
+	doc, err := Build(run, Source{Trials: records}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,16 +16,13 @@ const (
 	rfc2544Streams      = 20
 )
 
-// deviations returns where the run's trials differ from those of RFC 2544. A field
+// settingDeviations returns where the run's settings differ from RFC 2544. A field
 // of 0 did not get the API server's default and is ignored.
-func deviations(spec v1alpha1.Experiment, results []v1alpha1.FrameResult) []string {
+func settingDeviations(spec v1alpha1.Experiment, results []v1alpha1.FrameResult) []string {
 	var found []string
 	note := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 
 	m := spec.Measurements
-	if !m.HaveFrames() {
-		return nil // RFC 2544 has no TCP
-	}
 	if m.Throughput != nil {
 		found = append(found, methodDeviations(m.Throughput)...)
 		for _, goal := range m.Throughput.Goals {
@@ -48,9 +45,6 @@ func deviations(spec v1alpha1.Experiment, results []v1alpha1.FrameResult) []stri
 	found = append(found, backToBackDeviations(m.BackToBack, results)...)
 	found = append(found, soakDeviations(m.Soak)...)
 	found = append(found, tableDeviations(results)...)
-	if got := milliseconds(m.SettleMilliseconds); got != 0 && got < rfc2544Settle {
-		note("the wait after each trial is %s, RFC 2544 section 23 asks for %s", brief(got), brief(rfc2544Settle))
-	}
 	return found
 }
 

@@ -13,7 +13,7 @@ func TestDeviationsOfTaggedFrames(t *testing.T) {
 	of := func(tagged v1alpha1.TaggedFrame) []string {
 		var spec v1alpha1.Experiment
 		spec.Measurements.Latency = &v1alpha1.Latency{TrialMilliseconds: 5000, TaggedFrame: &tagged}
-		return deviations(spec, nil)
+		return settingDeviations(spec, nil)
 	}
 	if got := of(v1alpha1.TaggedFrame{Streams: 20, StreamMilliseconds: 120_000, AfterMilliseconds: 60_000}); len(got) != 0 {
 		t.Errorf("got %q", got)
@@ -34,7 +34,7 @@ func TestDeviationsNameTheMethod(t *testing.T) {
 	} {
 		var spec v1alpha1.Experiment
 		spec.Measurements.Throughput = &v1alpha1.Throughput{Method: method}
-		got := strings.Join(deviations(spec, nil), "\n")
+		got := strings.Join(settingDeviations(spec, nil), "\n")
 		if (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q", method, got, want)
 		}
@@ -48,7 +48,7 @@ func TestDeviationsOfTCPAlone(t *testing.T) {
 		TCP: &v1alpha1.TCP{Streams: []int32{1}}, SettleMilliseconds: 100, Repeats: 2,
 		NoisyNeighbors: v1alpha1.NeighborsWithAndWithout,
 	}
-	if got := deviations(spec, nil); len(got) != 0 {
+	if got := (done{spec: spec}).deviations(); len(got) != 0 {
 		t.Errorf("got %q, want no deviation", got)
 	}
 }

@@ -98,6 +98,11 @@ type Document struct {
 	TrialSummary TrialSummary `json:"trialSummary"`
 	// Experiment is what the run was asked to measure.
 	Experiment v1alpha1.Experiment `json:"experiment"`
+	// Versions are those of the programs that took part.
+	Versions Versions `json:"versions"`
+	// Inputs are what the figures follow from, with Trials; absent where the run has no plan or the
+	// user may not read it.
+	Inputs *Inputs `json:"inputs,omitempty"`
 	// Trials are the records themselves; absent unless asked for.
 	Trials []measure.Record `json:"trials,omitempty"`
 }
@@ -135,20 +140,37 @@ type TrialSummary struct {
 	TotalNanoseconds   int64 `json:"totalNanoseconds"`
 }
 
-// Build makes the document of a run, whether it has ended or not. The records
-// may come in any order. A missing or repeated one is an error, because figures
-// from trials other than the shown ones cannot be checked.
-func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) (Document, error) {
+// Source is what a document is made from in addition to the run.
+type Source struct {
+	// Trials may come in any order.
+	Trials []measure.Record
+	// Inputs are nil where they are not known.
+	Inputs *Inputs
+	// Version is that of the program that writes the document.
+	Version string
+}
+
+// Build makes the document of a run, whether it has ended or not. A missing or repeated trial is an
+// error, because figures from trials other than the shown ones cannot be checked.
+func Build(run *v1alpha1.BenchmarkRun, source Source, now time.Time) (Document, error) {
 	if run == nil {
 		return Document{}, errors.New("building a report: there is no run")
 	}
-	trials, err := ordered(records)
+	trials, err := ordered(source.Trials)
+	if err != nil {
+		return Document{}, fmt.Errorf("building the report of %q: %w", run.Namespace+"/"+run.Name, err)
+	}
+	versions, err := source.Inputs.versions(source.Version)
 	if err != nil {
 		return Document{}, fmt.Errorf("building the report of %q: %w", run.Namespace+"/"+run.Name, err)
 	}
 	status := run.Status.DeepCopy()
 	experiment := run.Spec.Experiment.DeepCopy()
 	experiment.Measurements = experiment.Measurements.Filled()
+	measured, err := newDone(*experiment, status.Results, trials, source.Inputs)
+	if err != nil {
+		return Document{}, fmt.Errorf("building the report of %q: %w", run.Namespace+"/"+run.Name, err)
+	}
 	doc := Document{
 		APIVersion:     APIVersion,
 		Kind:           Kind,
@@ -175,9 +197,11 @@ func Build(run *v1alpha1.BenchmarkRun, records []measure.Record, now time.Time) 
 		CPU:            status.CPU,
 		Acceptance:     orEmpty(status.Acceptance),
 		Warnings:       orEmpty(status.Warnings),
-		Deviations:     orEmpty(deviations(*experiment, status.Results)),
+		Deviations:     orEmpty(measured.deviations()),
 		TrialSummary:   sum(trials),
 		Experiment:     *experiment,
+		Versions:       versions,
+		Inputs:         source.Inputs,
 		Trials:         trials,
 	}
 	if doc.Measured.Status == metav1.ConditionTrue {
@@ -197,7 +221,7 @@ func identify(run *v1alpha1.BenchmarkRun) Run {
 		Namespace:      run.Namespace,
 		Name:           run.Name,
 		UID:            string(run.UID),
-		Experiment:     experimentName(run),
+		Experiment:     ExperimentName(run),
 		Testbed:        run.TestbedName(),
 		CreationTime:   run.CreationTimestamp,
 		StartTime:      run.Status.StartTime.DeepCopy(),
@@ -205,8 +229,8 @@ func identify(run *v1alpha1.BenchmarkRun) Run {
 	}
 }
 
-// experimentName returns the run's label, or else its testbed with its chain.
-func experimentName(run *v1alpha1.BenchmarkRun) string {
+// ExperimentName returns the run's label, or else its testbed with its chain.
+func ExperimentName(run *v1alpha1.BenchmarkRun) string {
 	if name := run.Labels[v1alpha1.LabelExperiment]; name != "" {
 		return name
 	}

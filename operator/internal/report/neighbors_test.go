@@ -35,7 +35,7 @@ func TestNeighbors(t *testing.T) {
 		records[i].Neighbors = i > len(records)/2
 	}
 	run.Status.NoisyNeighbors = neighborsReport()
-	doc, err := Build(run, records, now)
+	doc, err := Build(run, Source{Trials: records}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func TestGolden(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			run, records := runs[tc.run](t)
-			doc, err := Build(run, records, now)
+			doc, err := Build(run, Source{Trials: records}, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,7 +211,7 @@ func TestEveryColumnIsFilled(t *testing.T) {
 		last.Outcome.Directions[i].TaggedFrame = &measure.TaggedFrame{DueNanoseconds: 1, DelayNanoseconds: 1}
 	}
 	last.Trial.Mix, run.Status.Results[0].Mix = &measure.Mix{}, "m"
-	doc, err := Build(run, records, now)
+	doc, err := Build(run, Source{Trials: records}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestBuildRefuses(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Build(tc.run, tc.records, now); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, err := Build(tc.run, Source{Trials: tc.records}, now); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("Build() = %v, want %q", err, tc.want)
 			}
 		})
@@ -272,7 +272,7 @@ func TestBuildRefuses(t *testing.T) {
 
 // TestNewRun checks that an empty run, as in its first second, is reported in every format.
 func TestNewRun(t *testing.T) {
-	doc, err := Build(&v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "new"}}, nil, now)
+	doc, err := Build(&v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "new"}}, Source{}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestSessions(t *testing.T) {
 	run, records := fixture(t)
 	for _, list := range [][]v1alpha1.Session{nil, {{Measurer: "run-x", Trials: 12, DiscardedTrials: 4}, {Measurer: "run-y", Trials: 9}}} {
 		run.Status.Sessions = list
-		doc, err := Build(run, records, now)
+		doc, err := Build(run, Source{Trials: records}, now)
 		if err != nil {
 			t.Fatal(err)
 		}

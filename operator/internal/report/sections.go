@@ -96,6 +96,9 @@ func headSection(doc Document) section {
 		add("Trials", fmt.Sprintf("%d in %s, %d of them marked invalid by the generator",
 			t.Recorded, brief(time.Duration(t.TotalNanoseconds).Round(time.Second)), t.Invalid))
 	}
+	if v := doc.Versions; v.Operator != "" {
+		add("Versions", fmt.Sprintf("operator %s, measurer %s, kubelet %s", v.Operator, orNone(v.Measurer), orNone(v.Kubelet)))
+	}
 	if len(doc.Sessions) > 0 {
 		add("Sessions", sessionsInWords(doc.Sessions))
 	}
@@ -238,6 +241,7 @@ func generatorSection(doc Document, l letters) section {
 			s.facts = append(s.facts, fact{name, value})
 		}
 	}
+	add("Image", g.ImageID)
 	add("Transmit path", g.TransmitPath)
 	add("Receive mode", g.ReceiveMode)
 	add("VLAN tags", vlansInWords(g))

@@ -60,7 +60,7 @@ func TestVLANsInWords(t *testing.T) {
 	}
 	run, records := fixture(t)
 	run.Status.Generator.WestVLAN = 100
-	doc, err := Build(run, records, now)
+	doc, err := Build(run, Source{Trials: records}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/figure"
+	"vnfbench.io/operator/internal/report"
 )
 
 // Metrics count the runs that end.
@@ -77,7 +78,7 @@ type Gauges struct {
 	Leading <-chan struct{}
 }
 
-var figureLabels = []string{"namespace", "run", "metric", "size", "goal", "load", "streams"}
+var figureLabels = []string{"namespace", "experiment", "run", "metric", "size", "goal", "load", "streams"}
 
 var (
 	figureDescription = prometheus.NewDesc("vnfbench_run_figure",
@@ -140,7 +141,7 @@ func gaugeOf(run *v1alpha1.BenchmarkRun, f figure.Figure) prometheus.Metric {
 	if f.Streams > 0 {
 		streams = strconv.Itoa(int(f.Streams))
 	}
-	labels := []string{run.Namespace, run.Name, string(f.Metric), f.Size, f.Goal, f.Load, streams}
+	labels := []string{run.Namespace, report.ExperimentName(run), run.Name, string(f.Metric), f.Size, f.Goal, f.Load, streams}
 	for _, code := range f.Codes() {
 		if figure.IsUncertain(code) {
 			return prometheus.MustNewConstMetric(uncertainDescription, prometheus.GaugeValue, float64(f.Value), append(labels, string(code))...)

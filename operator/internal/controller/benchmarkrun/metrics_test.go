@@ -58,11 +58,11 @@ func TestGaugesShowWhatIsStored(t *testing.T) {
 	want := `
 # HELP vnfbench_run_figure Figure that a finished BenchmarkRun found, of the worse direction, in the unit that its metric's name ends with.
 # TYPE vnfbench_run_figure gauge
-vnfbench_run_figure{goal="NDR",load="",metric="ThroughputFramesPerSecond",namespace="lab",run="run",size="64",streams=""} 123456
+vnfbench_run_figure{experiment="bench-one-two",goal="NDR",load="",metric="ThroughputFramesPerSecond",namespace="lab",run="run",size="64",streams=""} 123456
 # HELP vnfbench_run_uncertain_figure Value that a finished BenchmarkRun found and that is no figure of the device, for the reason in the label doubt: a floor, an irregular search, or a load that was not reached.
 # TYPE vnfbench_run_uncertain_figure gauge
-vnfbench_run_uncertain_figure{doubt="IrregularResult",goal="short",load="",metric="ThroughputFramesPerSecond",namespace="lab",run="run",size="64",streams=""} 100
-vnfbench_run_uncertain_figure{doubt="MaximumLoad",goal="PDR",load="",metric="ThroughputFramesPerSecond",namespace="lab",run="run",size="64",streams=""} 200
+vnfbench_run_uncertain_figure{doubt="IrregularResult",experiment="bench-one-two",goal="short",load="",metric="ThroughputFramesPerSecond",namespace="lab",run="run",size="64",streams=""} 100
+vnfbench_run_uncertain_figure{doubt="MaximumLoad",experiment="bench-one-two",goal="PDR",load="",metric="ThroughputFramesPerSecond",namespace="lab",run="run",size="64",streams=""} 200
 # HELP vnfbench_testbed_queue_length BenchmarkRuns that wait for a Testbed.
 # TYPE vnfbench_testbed_queue_length gauge
 vnfbench_testbed_queue_length{testbed="bench"} 2

@@ -183,12 +183,9 @@ func (s *scope) decode(configMap *corev1.ConfigMap) {
 	}
 	s.holder = holderOf(configMap)
 	if s.records, s.recordsErr = decodeRecords(configMap); s.recordsErr == nil && s.plan != nil && !queue.Finished(s.run) {
-		s.figures = procedure.Results(s.plan.Instructions, s.records.trials)
-		procedure.AddServiceTimes(s.plan.Instructions, &s.figures, s.records.generator)
-		sameNode := s.plan.GeneratorNode == s.plan.DeviceNode
-		warnings := procedure.GeneratorWarnings(s.records.generator, sameNode)
-		warnings = append(warnings, procedure.DeviceWarnings(s.records.device, s.records.generator, sameNode)...)
-		s.figures.Warnings = append(warnings, s.figures.Warnings...)
+		s.figures = procedure.Evaluate(s.plan.Instructions, s.records.trials, procedure.Found{
+			Generator: s.records.generator, Device: s.records.device, SameNode: s.plan.GeneratorNode == s.plan.DeviceNode,
+		})
 		if s.records.done {
 			s.foreign = foreign(s.plan.Instructions, s.records.trials)
 		}

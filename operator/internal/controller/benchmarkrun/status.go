@@ -164,6 +164,7 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 	}
 	report := &v1alpha1.GeneratorReport{
 		Driver:       excerpt.Line(description.Driver, maxDriverBytes),
+		ImageID:      w.measurerImage(),
 		TransmitPath: excerpt.Line(description.TransmitPath, maxDriverBytes),
 		ReceiveMode:  excerpt.Line(description.ReceiveMode, maxDriverBytes),
 		Threads:      int32(description.Threads),
@@ -196,6 +197,20 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 	}
 	report.Log = excerpt.Lines(w.records.generator.Log, measure.GeneratorLogLines, measure.GeneratorLogBytes)
 	return report
+}
+
+// measurerImage returns the digest of the newest measurer's image; the earlier one where the pod is
+// gone.
+func (w *writer) measurerImage() string {
+	if len(w.measurers) > 0 {
+		if id := imageOf(&w.measurers[0], w.measurers[0].Status.ContainerStatuses); id != "" {
+			return id
+		}
+	}
+	if w.status.Generator == nil {
+		return ""
+	}
+	return w.status.Generator.ImageID
 }
 
 func (w *writer) planned() {

@@ -1,10 +1,12 @@
 package contract
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
 
+	"vnfbench.io/operator/internal/distribution"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -77,6 +79,37 @@ func (s suite) moderate(t *testing.T) {
 		if want := s.timed(direction, trial); direction.Latency.Samples < want {
 			t.Errorf("%s: %d delays of %d received frames, want %d at least", direction.Direction, direction.Latency.Samples, direction.ReceivedFrames, want)
 		}
+		checkDistribution(t, direction)
+	}
+}
+
+// checkDistribution checks that the whole distribution of delays has the percentiles that are
+// figures, to the resolution of both.
+func checkDistribution(t *testing.T, direction measure.DirectionOutcome) {
+	t.Helper()
+	if direction.Distributions == nil {
+		t.Errorf("%s: no distribution of %d delays", direction.Direction, direction.Latency.Samples)
+		return
+	}
+	check := func(text string, samples uint64, figures map[uint64]uint64) {
+		whole, err := distribution.Decode(text)
+		if err != nil {
+			t.Errorf("%s: %v", direction.Direction, err)
+			return
+		}
+		if got := whole.Samples(); got < samples {
+			t.Errorf("%s: the distribution has %d samples of %d", direction.Direction, got, samples)
+		}
+		for partsPerMillion, want := range figures {
+			if got, _ := whole.Percentile(partsPerMillion); math.Abs(float64(got)-float64(want)) > float64(want)/100+1 {
+				t.Errorf("%s: %d ppm of the distribution are %d ns, and %d ns in the figures", direction.Direction, partsPerMillion, got, want)
+			}
+		}
+	}
+	d := direction.Latency
+	check(direction.Distributions.Delay, d.Samples, map[uint64]uint64{500_000: d.P50Nanoseconds, 990_000: d.P99Nanoseconds, 1_000_000: d.MaxNanoseconds})
+	if q := direction.Lateness; q.MaxNanoseconds > 0 {
+		check(direction.Distributions.Lateness, d.Samples, map[uint64]uint64{500_000: q.P50Nanoseconds, 990_000: q.P99Nanoseconds, 1_000_000: q.MaxNanoseconds})
 	}
 }
 

@@ -3,6 +3,7 @@ package simulated
 import (
 	"math"
 
+	"vnfbench.io/operator/internal/distribution"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -42,6 +43,27 @@ func (d *Driver) delays(out *measure.DirectionOutcome, rate, capacity float64) {
 		out.Jitter = &measure.Jitter{MeanNanoseconds: v.MeanNanoseconds, P99Nanoseconds: min(2*v.MeanNanoseconds, v.MaxNanoseconds), MaxNanoseconds: min(3*v.MeanNanoseconds, v.MaxNanoseconds)}
 	}
 	out.FirstFrameNanoseconds = uint64(base)
+	out.Distributions = distributions(out.Latency)
+}
+
+// distributions returns a distribution with the percentiles of delays, nil without samples.
+func distributions(d measure.Delays) *measure.Distributions {
+	if d.Samples == 0 {
+		return nil
+	}
+	return &measure.Distributions{Delay: distribution.Encode(func(yield func(uint64, uint64) bool) {
+		passed := uint64(0)
+		for _, step := range []struct {
+			partsPerMillion float64
+			value           uint64
+		}{{500_000, d.P50Nanoseconds}, {900_000, d.P90Nanoseconds}, {990_000, d.P99Nanoseconds}, {999_000, d.P999Nanoseconds}, {999_900, d.P9999Nanoseconds}, {1_000_000, d.MaxNanoseconds}} {
+			rank := uint64(math.Ceil(float64(d.Samples) * step.partsPerMillion / 1e6))
+			if n := rank - min(rank, passed); n > 0 && !yield(step.value, n) {
+				return
+			}
+			passed = max(passed, rank)
+		}
+	})}
 }
 
 // tag returns the first frame due at or after the tagged frame's time; it is lost like

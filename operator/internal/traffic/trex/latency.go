@@ -9,6 +9,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	histogram "vnfbench.io/operator/internal/distribution"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/frames"
 )
@@ -34,12 +35,12 @@ const bucketMinimum = 10
 // distributionOf reads TRex's delays of the packets that arrived.
 func distributionOf(t timing, received uint64) (distribution, error) {
 	if t.Latency.HDR != "" {
-		histogram, err := hdrhistogram.Decode([]byte(t.Latency.HDR))
+		decoded, err := hdrhistogram.Decode([]byte(t.Latency.HDR))
 		if err != nil {
 			return distribution{}, fmt.Errorf("reading a HdrHistogram: %w", err)
 		}
 		d := distribution{exact: true}
-		for _, bar := range histogram.Distribution() {
+		for _, bar := range decoded.Distribution() {
 			if bar.Count > 0 {
 				d.spans = append(d.spans, span{uint64(bar.From), uint64(bar.To), uint64(bar.Count)})
 			}
@@ -158,7 +159,7 @@ func (d distribution) delays() measure.Delays {
 	return out
 }
 
-// values returns the upper end of each span and the number of samples in it.
+// values returns the upper end of each span in nanoseconds, and the number of its samples.
 func (d distribution) values() iter.Seq2[uint64, uint64] {
 	return func(yield func(uint64, uint64) bool) {
 		greatest := uint64(0)
@@ -169,4 +170,12 @@ func (d distribution) values() iter.Seq2[uint64, uint64] {
 			}
 		}
 	}
+}
+
+// whole returns the whole distribution, nil without samples.
+func (d distribution) whole() *measure.Distributions {
+	if d.samples() == 0 {
+		return nil
+	}
+	return &measure.Distributions{Delay: histogram.Encode(d.values())}
 }

@@ -82,7 +82,7 @@ func (d *Driver) direction(s schedule, seen reading) (measure.DirectionOutcome, 
 		out.SequencedFrames = &sequenced
 	}
 	merged := merge(all)
-	out.Latency = merged.delays()
+	out.Latency, out.Distributions = merged.delays(), merged.whole()
 	// The delays include that of a duplicate.
 	out.Latency.Samples = min(out.Latency.Samples, out.ReceivedFrames)
 	if sequenced < timedSent {

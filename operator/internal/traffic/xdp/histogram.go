@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math/bits"
 
+	"vnfbench.io/operator/internal/distribution"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/frames"
 )
@@ -21,6 +22,8 @@ const (
 	histogramLateness
 	histogramSinceDeparture
 	histogramJitter
+	// histogramsEach is how many a direction has.
+	histogramsEach
 )
 
 // bucketOf does the same as count_in in traffic.bpf.c. A value beyond the range is in no
@@ -74,6 +77,38 @@ func jitterOf(histogram *[buckets]uint64, r *trafficReceiver) *measure.Jitter {
 	sampled := briefly(histogram, largest)
 	sum := r.JitterChanges - min(r.Jitter, r.JitterChanges) + r.Jitter>>4
 	return &measure.Jitter{MeanNanoseconds: min(sum/(r.Received-1), largest), P99Nanoseconds: sampled.P99Nanoseconds, MaxNanoseconds: largest}
+}
+
+// distributions returns the whole histograms of delay and lateness, nil if nothing arrived.
+func distributions(histograms *[histogramsEach][buckets]uint64, t *trafficTransmitter, r *trafficReceiver) *measure.Distributions {
+	if r.Delay.Samples == 0 {
+		return nil
+	}
+	out := &measure.Distributions{Delay: distribution.Encode(whole(&histograms[histogramDelay], r.Delay))}
+	if t.Latest > 0 {
+		lateness := trafficSpread{Max: t.Latest}
+		for _, n := range histograms[histogramLateness] {
+			lateness.Samples += n
+		}
+		out.Lateness = distribution.Encode(whole(&histograms[histogramLateness], lateness))
+	}
+	return out
+}
+
+// whole does the same as values, with the samples beyond the histogram's range as the maximum.
+func whole(histogram *[buckets]uint64, s trafficSpread) iter.Seq2[uint64, uint64] {
+	return func(yield func(uint64, uint64) bool) {
+		beyond := s.Samples
+		for value, n := range values(histogram, s) {
+			beyond -= min(beyond, n)
+			if !yield(value, n) {
+				return
+			}
+		}
+		if beyond > 0 {
+			yield(s.Max, beyond)
+		}
+	}
 }
 
 // above returns how many values of a histogram are more than a limit, to a bucket.

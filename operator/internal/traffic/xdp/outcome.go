@@ -85,6 +85,7 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 		Lateness:              briefly(&histograms[histogramLateness], t.Latest),
 		DelaySinceDeparture:   briefly(&histograms[histogramSinceDeparture], r.LongestSinceDeparture),
 		DelayVariation:        delays(&histograms[histogramVariation], r.Variation),
+		Distributions:         distributions(histograms, t, r),
 		Jitter:                jitterOf(&histograms[histogramJitter], r),
 		Series:                d.series(i, trial),
 	}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/procedure"
+	"vnfbench.io/operator/internal/report"
+	"vnfbench.io/operator/internal/testing/plantest"
+	"vnfbench.io/operator/internal/traffic/simulated"
+)
+
+// writeDocument measures a simulated device, and writes the document of a run that has its figures.
+func writeDocument(t *testing.T, change func(*report.Document)) string {
+	t.Helper()
+	in := plantest.Input(1)
+	in.Run.Spec.Experiment.Traffic.FrameBytes, in.Run.Spec.Experiment.Measurements.Repeats = []int32{64}, 3
+	made, err := plan.Make(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver := simulated.New(simulated.Config{
+		Device: simulated.HardCap{CapacityFramesPerSecond: 500_000}, Directions: []measure.Direction{measure.Forward, measure.Reverse},
+	})
+	var records []measure.Record
+	for {
+		step, err := procedure.Next(made.Instructions, records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step.Done {
+			break
+		}
+		outcome, err := driver.Measure(t.Context(), step.Trial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, measure.Record{Index: len(records), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat, Trial: step.Trial,
+			Outcome: procedure.FitDistributions(made.Instructions, records, step.Stage, outcome)})
+	}
+	inputs, err := report.NewInputs(string(made.JSON()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures := procedure.Results(made.Instructions, records)
+	in.Run.Status.Results, in.Run.Status.Warnings = figures.Frames, figures.Warnings
+	for _, kind := range []string{v1alpha1.ConditionSucceeded, v1alpha1.ConditionMeasured} {
+		meta.SetStatusCondition(&in.Run.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: kind})
+	}
+	doc, err := report.Build(in.Run, report.Source{Trials: records, Inputs: inputs, Version: version}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(&doc)
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestReplay(t *testing.T) {
+	tests := map[string]struct {
+		change func(*report.Document)
+		code   int
+		want   string
+	}{
+		"the same":       {func(*report.Document) {}, exitSucceeded, "give every figure, verdict and deviation of the document again"},
+		"another figure": {func(d *report.Document) { d.Results[0].Throughput[0].FramesPerSecond = 7 }, exitFailed, "  results[0].throughput[0].framesPerSecond\n    document: 7\n    replay:   "},
+		"no figures":     {func(d *report.Document) { d.Results = nil }, exitFailed, "document: none"},
+		"no trials":      {func(d *report.Document) { d.Trials = nil }, exitError, "write it with -o json --trials"},
+		"another version": {func(d *report.Document) {
+			d.Inputs.Plan = bytes.Replace(d.Inputs.Plan, []byte(`"digest"`), []byte(`"protocol": "0", "digest"`), 1)
+		}, exitSucceeded, "of another protocol"},
+		"another kind": {func(d *report.Document) { d.APIVersion = "report.vnfbench.io/v9" }, exitError, `version "report.vnfbench.io/v9"`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}
+			command := newCommand(streams)
+			command.SetArgs([]string{"replay", writeDocument(t, test.change)})
+			if code := execute(t.Context(), command, streams); code != test.code || !strings.Contains(out.String(), test.want) {
+				t.Errorf("replay ends with %d, want %d, and prints %q, want %q", code, test.code, &out, test.want)
+			}
+		})
+	}
+}
+
+// TestDistribution checks that percentiles of the document are those of the figures, and that the
+// repeats are merged.
+func TestDistribution(t *testing.T) {
+	var doc report.Document
+	file := writeDocument(t, func(d *report.Document) { doc = *d })
+	run := func(want int, args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out}
+		command := newCommand(streams)
+		command.SetArgs(append([]string{"distribution", file}, args...))
+		if code := execute(t.Context(), command, streams); code != want {
+			t.Errorf("%v: exit code %d, want %d: %s", args, code, want, &out)
+		}
+		return out.String()
+	}
+	lines, err := csv.NewReader(strings.NewReader(run(exitSucceeded, "--size", "64", "--load", "idle", "--percentiles", "50,99.9"))).ReadAll()
+	if err != nil || len(lines) != 5 {
+		t.Fatalf("got %q, %v", lines, err)
+	}
+	samples, p50 := 0, int64(0)
+	for _, r := range doc.Trials {
+		if r.Load == "idle" {
+			samples += int(r.Outcome.Directions[0].Latency.Samples)
+		}
+	}
+	for _, load := range doc.Results[0].Latency {
+		if load.Load == "idle" {
+			p50 = load.Directions[0].Latency.P50Nanoseconds
+		}
+	}
+	first := lines[1]
+	if first[2] != "idle" || first[4] != "Forward" || first[5] != "delay" || first[6] != "3" || first[7] != strconv.Itoa(samples) || first[8] != "50" || lines[2][8] != "99.9" {
+		t.Errorf("got the line %q, want that of 3 trials with %d samples", first, samples)
+	}
+	if got, _ := strconv.ParseInt(first[9], 10, 64); got < p50*99/100 || got > p50*101/100 {
+		t.Errorf("p50 is %d ns, and %d ns in the figures", got, p50)
+	}
+	if got := run(exitSucceeded, "--cdf"); strings.Count(got, "\n") < 15 || !strings.Contains(got, ",100,") {
+		t.Errorf("the steps are %q", got)
+	}
+	if got := run(exitError, "--load", "other"); !strings.Contains(got, "no trial that counts") {
+		t.Errorf("another load prints %q", got)
+	}
+	output := filepath.Join(t.TempDir(), "idle.csv")
+	if got := run(exitSucceeded, "--load", "idle", "--output-file", output); got != "" {
+		t.Errorf("writing a file prints %q", got)
+	}
+	if data, err := os.ReadFile(output); err != nil || !bytes.HasPrefix(data, []byte("stage,size,load,")) {
+		t.Errorf("the file begins with %.40q: %v", data, err)
+	}
+}

@@ -1,0 +1,77 @@
+package procedure
+
+import (
+	"strings"
+	"testing"
+
+	"vnfbench.io/operator/internal/measure"
+)
+
+// whole returns an outcome of two directions whose distributions take some bytes each.
+func whole(delay, lateness int) measure.Outcome {
+	d := measure.DirectionOutcome{Distributions: &measure.Distributions{Delay: strings.Repeat("d", delay), Lateness: strings.Repeat("l", lateness)}}
+	return measure.Outcome{Directions: []measure.DirectionOutcome{d, d}}
+}
+
+// TestFitDistributions checks which trials keep their distributions, and what is left out first.
+func TestFitDistributions(t *testing.T) {
+	instr := instructions()
+	for name, test := range map[string]struct {
+		stage           measure.Stage
+		delay, lateness int
+		keeps           string
+	}{
+		"a latency":        {measure.StageLatency, 1000, 1000, "both"},
+		"the calibration":  {measure.StageCalibrateLatency, 1000, 1000, "both"},
+		"a fixed load":     {stageFixedLoad, 1000, 1000, "both"},
+		"a long lateness":  {measure.StageLatency, 1000, 20_000, "delay"},
+		"a long delay":     {measure.StageLatency, 20_000, 1000, ""},
+		"a search":         {measure.StageThroughput, 100, 100, ""},
+		"the highest rate": {measure.StageCalibrateRate, 100, 100, ""},
+		"a discarded one":  {stageDiscard, 100, 100, ""},
+	} {
+		outcome := whole(test.delay, test.lateness)
+		for _, d := range FitDistributions(instr, nil, test.stage, outcome).Directions {
+			got := ""
+			switch {
+			case d.Distributions == nil:
+			case d.Distributions.Lateness != "":
+				got = "both"
+			case d.Distributions.Delay != "":
+				got = "delay"
+			}
+			if got != test.keeps {
+				t.Errorf("%s keeps %q, want %q", name, got, test.keeps)
+			}
+		}
+		if outcome.Directions[0].Distributions == nil {
+			t.Errorf("%s: the driver's outcome was changed", name)
+		}
+	}
+}
+
+// TestDistributionsAreBounded checks that distributions leave room for the records, however many
+// trials a run makes.
+func TestDistributionsAreBounded(t *testing.T) {
+	instr := instructions()
+	for sizes := 1; sizes <= 32; sizes++ {
+		instr.Sizes = nil
+		for i := range sizes {
+			instr.Sizes = append(instr.Sizes, measure.FrameSize(64+i))
+		}
+		var records []measure.Record
+		taken := 0
+		for range 500 {
+			outcome := FitDistributions(instr, records, measure.StageLatency, whole(700, 700))
+			delay, lateness := distributionBytes(outcome)
+			taken += delay + lateness
+			records = append(records, measure.Record{Outcome: outcome})
+		}
+		if free := measure.MaximumResultsBytes - ExpectedBytes(instr); taken > max(0, free/4) || taken > maxDistributionBytes {
+			t.Errorf("%d sizes: %d bytes, %d are free", sizes, taken, free)
+		}
+		if taken == 0 && sizes < 8 {
+			t.Errorf("%d sizes keep no distribution", sizes)
+		}
+	}
+}

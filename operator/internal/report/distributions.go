@@ -1,0 +1,122 @@
+package report
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"vnfbench.io/operator/internal/distribution"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/procedure"
+)
+
+// ErrNoDistribution says that no trial that was asked for has one.
+var ErrNoDistribution = errors.New("there is no distribution")
+
+// Selection says which distributions to write, and what of them.
+type Selection struct {
+	// Size and Load name those of a figure; empty: every one.
+	Size, Load string
+	// PercentilesPartsPerMillion are written for each distribution; none: every step of it.
+	PercentilesPartsPerMillion []uint64
+}
+
+// distributionHead lists the columns. New columns are added only at the end.
+var distributionHead = []string{
+	"stage", "size", "load", "neighbors", "direction", "distribution", "trials", "samples", "percentile", "nanoseconds", "atMostSamples",
+}
+
+// distributionKey names a distribution: that of all repeats of a load.
+type distributionKey struct {
+	stage      measure.Stage
+	size, load string
+	neighbors  bool
+	direction  measure.Direction
+	of         string
+}
+
+// WriteDistributions writes percentiles or steps of the distributions of delay and lateness as CSV,
+// merged over the repeats. Only trials that count are in them.
+func WriteDistributions(w io.Writer, doc Document, selection Selection) error {
+	if doc.Inputs == nil || len(doc.Trials) == 0 {
+		return fmt.Errorf("%w: the document has no trials; write it with -o json --trials", ErrNoDistribution)
+	}
+	p, err := doc.Inputs.planned()
+	if err != nil {
+		return err
+	}
+	keys, merged, err := mergeDistributions(p.Instructions, doc.Trials, selection)
+	if err != nil {
+		return err
+	}
+	out := csv.NewWriter(w)
+	// An error stays in the writer until the call of Error.
+	_ = out.Write(distributionHead)
+	for _, key := range keys {
+		h := distribution.Merge(merged[key]...)
+		row := func(partsPerMillion, nanoseconds, samples uint64) {
+			neighbors := ""
+			if len(p.Instructions.Neighbors) > 0 {
+				neighbors = strconv.FormatBool(key.neighbors)
+			}
+			_ = out.Write([]string{
+				string(key.stage), key.size, key.load, neighbors, string(key.direction), key.of, strconv.Itoa(len(merged[key])), decimal(h.Samples()),
+				strconv.FormatFloat(float64(partsPerMillion)/1e4, 'f', -1, 64), decimal(nanoseconds), decimal(samples),
+			})
+		}
+		for _, partsPerMillion := range selection.PercentilesPartsPerMillion {
+			nanoseconds, samples := h.Percentile(partsPerMillion)
+			row(partsPerMillion, nanoseconds, samples)
+		}
+		if len(selection.PercentilesPartsPerMillion) == 0 {
+			for nanoseconds, samples := range h.Steps() {
+				row(uint64(float64(samples)/float64(h.Samples())*1e6), nanoseconds, samples)
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// mergeDistributions returns what was selected, in the order of the trials.
+func mergeDistributions(instr measure.Instructions, trials []measure.Record, selection Selection) (keys []distributionKey, merged map[distributionKey][]distribution.Histogram, err error) {
+	counted, found := procedure.Counted(instr, trials), 0
+	merged = map[distributionKey][]distribution.Histogram{}
+	for _, r := range trials {
+		if !counted[r.Index] || selection.Size != "" && selection.Size != r.Trial.Size || selection.Load != "" && selection.Load != r.Load {
+			continue
+		}
+		found++
+		for _, d := range r.Outcome.Directions {
+			if d.Distributions == nil {
+				continue
+			}
+			for _, one := range []struct{ of, text string }{{"delay", d.Distributions.Delay}, {"lateness", d.Distributions.Lateness}} {
+				if one.text == "" {
+					continue
+				}
+				h, err := distribution.Decode(one.text)
+				if err != nil {
+					return nil, nil, fmt.Errorf("trial %d, %s of direction %s: %w", r.Index, one.of, d.Direction, err)
+				}
+				key := distributionKey{r.Stage, r.Trial.Size, r.Load, r.Neighbors, d.Direction, one.of}
+				if !slices.Contains(keys, key) {
+					keys = append(keys, key)
+				}
+				merged[key] = append(merged[key], h)
+			}
+		}
+	}
+	if len(keys) > 0 {
+		return keys, merged, nil
+	}
+	if found == 0 {
+		return nil, nil, fmt.Errorf("%w: the document has no trial that counts of size %q at load %q; an empty name is every one", ErrNoDistribution, selection.Size, selection.Load)
+	}
+	return nil, nil, fmt.Errorf("%w: of the %d trials none keeps it; those of latency, fixed loads and soaks do, as far as the results have room", ErrNoDistribution, found)
+}
