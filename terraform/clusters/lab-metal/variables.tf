@@ -145,7 +145,7 @@ variable "generator" {
     memory      = optional(string)
     image       = optional(string)
     tolerations = optional(list(object({ key = optional(string), operator = optional(string), value = optional(string), effect = optional(string) })), [])
-    xdp         = optional(object({ threads = optional(number), transmit_path = optional(string), scheduling = optional(string), ring_frames = optional(number) }), {})
+    xdp         = optional(object({ threads = optional(number), transmit_path = optional(string), scheduling = optional(string), ring_frames = optional(number), interrupt_microseconds = optional(number) }), {})
   })
   default = {}
 }

@@ -48,10 +48,11 @@ locals {
   pods => [for one in list : { for field, value in one : field => value if value != null }] }
 
   xdp = { for field, value in {
-    threads      = var.generator.xdp.threads
-    transmitPath = var.generator.xdp.transmit_path
-    scheduling   = var.generator.xdp.scheduling
-    ringFrames   = var.generator.xdp.ring_frames
+    threads               = var.generator.xdp.threads
+    transmitPath          = var.generator.xdp.transmit_path
+    scheduling            = var.generator.xdp.scheduling
+    ringFrames            = var.generator.xdp.ring_frames
+    interruptMicroseconds = var.generator.xdp.interrupt_microseconds
   } : field => value if value != null }
 
   # A bridge joins pods of one node, so both selectors then name the device's.

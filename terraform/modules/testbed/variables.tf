@@ -178,7 +178,8 @@ variable "generator" {
     The traffic pod: the CPUs and memory that it requests and is limited to (whole CPUs are its own on
     a node with the static CPU manager), its image and the taints that it tolerates, and the XDP driver: how many cores
     send (0: the driver's choice), how frames leave a port, how the kernel schedules what sends, and how many
-    frames that are due may wait for the device (ring_frames). With `trex` the image is that one's, and xdp must
+    frames that are due may wait for the device (ring_frames), and for how long a port may delay an interrupt
+    (interrupt_microseconds). With `trex` the image is that one's, and xdp must
     stay out. Absent fields are the operator's defaults.
     Example: { cpu = "4", memory = "512Mi", xdp = { threads = 2, transmit_path = "Direct" } }.
   EOT
@@ -187,7 +188,7 @@ variable "generator" {
     memory      = optional(string)
     image       = optional(string)
     tolerations = optional(list(object({ key = optional(string), operator = optional(string), value = optional(string), effect = optional(string) })), [])
-    xdp         = optional(object({ threads = optional(number), transmit_path = optional(string), scheduling = optional(string), ring_frames = optional(number) }), {})
+    xdp         = optional(object({ threads = optional(number), transmit_path = optional(string), scheduling = optional(string), ring_frames = optional(number), interrupt_microseconds = optional(number) }), {})
   })
   default = {}
 
@@ -214,6 +215,10 @@ variable "generator" {
   validation {
     condition     = var.generator.xdp.ring_frames == null ? true : var.generator.xdp.ring_frames >= 1 && var.generator.xdp.ring_frames <= 16384
     error_message = "ring_frames of generator.xdp is from 1 to 16384."
+  }
+  validation {
+    condition     = var.generator.xdp.interrupt_microseconds == null ? true : var.generator.xdp.interrupt_microseconds >= 0 && var.generator.xdp.interrupt_microseconds <= 1000
+    error_message = "interrupt_microseconds of generator.xdp is from 0 to 1000."
   }
 }
 

@@ -70,7 +70,7 @@ run "host_devices" {
     generator = {
       cpu         = "4", memory = "512Mi", image = "registry.example.com/lab/vnfbench/measurer:1.2.3"
       tolerations = [{ key = "lab", operator = "Equal", value = "gen", effect = "NoSchedule" }]
-      xdp         = { threads = 2, transmit_path = "Direct", scheduling = "RealTime", ring_frames = 4096 }
+      xdp         = { threads = 2, transmit_path = "Direct", scheduling = "RealTime", ring_frames = 4096, interrupt_microseconds = 0 }
     }
     device = { tolerations = [{ key = "lab", operator = "Equal", value = "dut", effect = "NoSchedule" }] }
   }
@@ -80,7 +80,7 @@ run "host_devices" {
     error_message = "the generator's port is the NIC"
   }
   assert {
-    condition     = yamldecode(output.manifest).spec.generator.xdp.threads == 2 && yamldecode(output.manifest).spec.generator.xdp.ringFrames == 4096
+    condition     = yamldecode(output.manifest).spec.generator.xdp.threads == 2 && yamldecode(output.manifest).spec.generator.xdp.ringFrames == 4096 && yamldecode(output.manifest).spec.generator.xdp.interruptMicroseconds == 0
     error_message = "the driver is set"
   }
   assert {
