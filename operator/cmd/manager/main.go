@@ -20,12 +20,12 @@ import (
 	"vnfbench.io/operator/internal/controller/watches"
 )
 
-// leaderElectionID names the Lease by which managers elect a leader. The election and access to the
-// metrics are options of an installation: their rules are in the chart and in
-// config/rbac/bindings.yaml, not in the generated role.
 // version is set by the linker in a release.
 var version = "development"
 
+// leaderElectionID names the Lease by which managers elect a leader. The election and access to the
+// metrics are options of an installation: their rules are in the chart and in
+// config/rbac/bindings.yaml, not in the generated role.
 const leaderElectionID = "manager.vnfbench.io"
 
 func main() {

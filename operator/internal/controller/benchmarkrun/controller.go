@@ -128,6 +128,9 @@ func (r *Reconciler) unfinished(ctx context.Context, which client.ListOption) []
 	return requests
 }
 
+// conflictDelay is how long a run waits whose action met a newer object than the cache showed.
+const conflictDelay = time.Second
+
 // Reconcile advances a run by one step.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	run := &v1alpha1.BenchmarkRun{}
@@ -141,8 +144,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	d := decide(s)
 	logDecision(ctx, s, d)
 	if d, err = r.act(ctx, s, d); apierrors.IsConflict(err) {
-		// The cache is late: its next event triggers the run again.
-		return ctrl.Result{}, nil
+		// The cache is late. Its next event triggers the run again, and so does the time.
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
 	} else if err != nil {
 		return ctrl.Result{}, fmt.Errorf("action %s: %w", d.action, err)
 	}

@@ -20,7 +20,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// staleAfter is how long an error counts: a cache that cannot read tries again within half of it.
+// staleAfter is how long an error counts: a cache that cannot read tries again after a minute at most.
 const staleAfter = 90 * time.Second
 
 // Watches collects the errors of all caches. It is a Prometheus collector.
