@@ -47,12 +47,13 @@ func (o Outcome) ForwardingFramesPerSecond() float64 {
 }
 
 // Explainable returns how many of a direction's lost frames may be missing because a sending
-// thread was kept off its core. On a path with HopInline that costs frames only in the ring.
+// thread was kept off its core. On a path with HopInline that costs frames only in the ring. On other
+// paths such frames are not sent, so none of the lost ones is missing for that reason.
 func (o Outcome) Explainable(d DirectionOutcome) uint64 {
 	if o.Hop == HopInline {
 		return min(d.LostFrames(), d.OverflowFrames+d.LeftFrames)
 	}
-	return d.LostFrames()
+	return 0
 }
 
 // ExplainedTimes is how many times the frames that were due while a sending thread was away may be

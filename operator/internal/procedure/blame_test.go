@@ -118,6 +118,7 @@ func TestInterruptedTrials(t *testing.T) {
 		"a long time away, always": {maxSteps, func(r *measure.Record) {
 			lose(r, 1, r.Outcome.Directions[1].IntendedFrames/1000)
 			r.Outcome.LongestAwayNanoseconds = (2 * time.Millisecond).Nanoseconds()
+			inRing(r)
 		}, v1alpha1.CauseGeneratorCeiling},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +161,10 @@ func TestInterruptedTrials(t *testing.T) {
 func TestOverloadWhileInterrupted(t *testing.T) {
 	instr := onOneCore()
 	b := newBench(hardCap())
-	b.spoil = func(r *measure.Record) { r.Outcome.LongestAwayNanoseconds = (5 * time.Millisecond).Nanoseconds() }
+	b.spoil = func(r *measure.Record) {
+		r.Outcome.LongestAwayNanoseconds = (5 * time.Millisecond).Nanoseconds()
+		inRing(r)
+	}
 	records, err := b.run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -199,6 +203,7 @@ func TestDecided(t *testing.T) {
 				SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(),
 				Directions: []measure.DirectionOutcome{{IntendedFrames: 100_000, SentFrames: 100_000, ReceivedFrames: 100_000 - test.lost}},
 			}}
+			inRing(&r)
 			if got := decided(r, goals); got != test.want {
 				t.Errorf("decided is %t", got)
 			}
@@ -215,7 +220,7 @@ func TestInterruptionExplainsTheRing(t *testing.T) {
 		hop      measure.Hop
 		overflow uint64
 		want     bool
-	}{{measure.HopInline, 0, false}, {measure.HopInline, 300, true}, {measure.HopSeparate, 0, true}} {
+	}{{measure.HopInline, 0, false}, {measure.HopInline, 300, true}, {measure.HopSeparate, 0, false}, {measure.HopTap, 300, false}, {"", 300, false}} {
 		r := measure.Record{Stage: measure.StageLatency, Outcome: measure.Outcome{
 			Hop: test.hop, SendingNanoseconds: time.Second.Nanoseconds(), LongestAwayNanoseconds: (10 * time.Millisecond).Nanoseconds(),
 			Directions: []measure.DirectionOutcome{{IntendedFrames: 100_000, SentFrames: 100_000, ReceivedFrames: 99_500, OverflowFrames: test.overflow}},
@@ -277,6 +282,7 @@ func TestABusyNeighborIsNeverTheDevice(t *testing.T) {
 			frames := uint64(away.Seconds() * float64(r.Trial.IntendedFramesPerSecond))
 			r.Outcome.LongestAwayNanoseconds = away.Nanoseconds() + 1
 			lose(r, random.IntN(2), frames)
+			inRing(r)
 			if random.IntN(2) == 0 {
 				preempt(r)
 			}

@@ -19,7 +19,7 @@ func doubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 			out = append(out, v1alpha1.DoubtCode(code))
 		}
 		// The search knows which interruptions matter to its goals.
-		if interrupted(r) && r.Stage != measure.StageThroughput {
+		if lossExcuse(r) != "" && r.Stage != measure.StageThroughput {
 			out = append(out, v1alpha1.DoubtInterruptedTrials)
 		}
 	}
