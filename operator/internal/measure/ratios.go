@@ -64,26 +64,50 @@ const ExplainedTimes = 2
 // share too high for frames that wait at a trial's end.
 const maxLateShare = 0.005
 
-// notCarried returns the share of the trial's frames that the device had not forwarded in the
-// trial's time, beyond what an interruption explains; 0 up to maxLateShare. Such a load only fills
-// a queue: one that grows until the end, or the driver's ring, which is the device's with HopInline. On
-// other paths the ring is too small for that.
-func (o Outcome) notCarried() float64 {
+// late returns how much longer than the trial's time the device needed for its frames, beyond what an
+// interruption explains; 0 up to maxLateShare. Such a load only fills a queue: one that grows until the
+// end, or the driver's ring, which is the device's with HopInline. On other paths the ring is too small
+// for that.
+func (o Outcome) late() int64 {
 	late := o.QueueGrowthNanoseconds
 	if o.Hop == HopInline {
 		late = max(late, o.DrainNanoseconds)
 	}
-	if late -= ExplainedTimes * o.AwayNanoseconds; o.SendingNanoseconds <= 0 || float64(late) <= maxLateShare*float64(o.SendingNanoseconds) {
+	if late -= ExplainedTimes * o.AwayNanoseconds; float64(late) <= maxLateShare*float64(o.SendingNanoseconds) {
 		return 0
 	}
-	return float64(late) / float64(late+o.SendingNanoseconds)
+	return late
+}
+
+// overTime returns a loss ratio, where frames that the device had not forwarded in the trial's time
+// count as lost.
+func (o Outcome) overTime(loss float64) float64 {
+	late := o.late()
+	if late == 0 || o.SendingNanoseconds <= 0 {
+		return loss
+	}
+	return loss + float64(late)/float64(late+o.SendingNanoseconds)*(1-loss)
 }
 
 // LossOverTime returns LossRatio, where frames that the device had not forwarded in the trial's time
 // count as lost.
-func (o Outcome) LossOverTime() float64 {
-	share := o.notCarried()
-	return o.LossRatio() + share*(1-o.LossRatio())
+func (o Outcome) LossOverTime() float64 { return o.overTime(o.LossRatio()) }
+
+// ProvenLossOverTime returns LossOverTime without the lost frames that an interruption may explain: while
+// sending threads are away, no more can go missing for that reason than become due, and shorter times
+// than the driver counts add some.
+func (o Outcome) ProvenLossOverTime() float64 {
+	if o.SendingNanoseconds <= 0 {
+		return 0
+	}
+	away, proven := float64(o.AwayNanoseconds)/float64(o.SendingNanoseconds), 0.0
+	for _, d := range o.Directions {
+		if sent := float64(d.SentFrames); sent > 0 {
+			explained := min(ExplainedTimes*away*sent, float64(o.Explainable(d)))
+			proven = max(proven, (float64(d.LostFrames())-explained)/sent)
+		}
+	}
+	return o.overTime(proven)
 }
 
 func (o Outcome) rate(nanoseconds int64, count func(DirectionOutcome) uint64) float64 {

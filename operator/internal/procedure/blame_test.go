@@ -184,23 +184,26 @@ func TestOverloadWhileInterrupted(t *testing.T) {
 func TestDecided(t *testing.T) {
 	goals := []v1alpha1.Goal{{Name: "NDR"}, {Name: "PDR", LossPartsPerMillion: 1000}}
 	for _, test := range []struct {
-		name string
-		lost uint64
-		away time.Duration
-		want bool
+		name       string
+		lost       uint64
+		away, late time.Duration
+		want       bool
 	}{
-		{"nothing is missing", 0, 20 * time.Millisecond, true},
-		{"a third is missing, and 2 % of the time", 33_000, 20 * time.Millisecond, true},
-		{"as much is missing as was due", 2_000, 20 * time.Millisecond, false},
-		{"all of it misses PDR, and what stays meets it", 2_050, 10 * time.Millisecond, false},
-		{"all of it meets PDR, and some stays for NDR", 90, 400 * time.Microsecond, true},
-		{"all of it meets PDR, and nothing stays for NDR", 70, 400 * time.Microsecond, false},
-		{"some stays for NDR, and PDR depends on it", 150, 500 * time.Microsecond, false},
-		{"the driver counts no time", 33_000, 0, false},
+		{"nothing is missing", 0, 20 * time.Millisecond, 0, true},
+		{"a third is missing, and 2 % of the time", 33_000, 20 * time.Millisecond, 0, true},
+		{"as much is missing as was due", 2_000, 20 * time.Millisecond, 0, false},
+		{"all of it misses PDR, and what stays meets it", 2_050, 10 * time.Millisecond, 0, false},
+		{"all of it meets PDR, and some stays for NDR", 90, 400 * time.Microsecond, 0, true},
+		{"all of it meets PDR, and nothing stays for NDR", 70, 400 * time.Microsecond, 0, false},
+		{"some stays for NDR, and PDR depends on it", 150, 500 * time.Microsecond, 0, false},
+		{"the driver counts no time", 33_000, 0, 0, false},
+		{"a queue alone misses both, and a few frames are missing", 3, 2 * time.Millisecond, 20 * time.Millisecond, true},
+		{"a queue that the interruption explains", 3, 2 * time.Millisecond, 4 * time.Millisecond, false},
+		{"nothing is missing, and the queue alone misses both", 0, 2 * time.Millisecond, 20 * time.Millisecond, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := measure.Record{Stage: measure.StageThroughput, Outcome: measure.Outcome{
-				SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(),
+				SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(), DrainNanoseconds: test.late.Nanoseconds(),
 				Directions: []measure.DirectionOutcome{{IntendedFrames: 100_000, SentFrames: 100_000, ReceivedFrames: 100_000 - test.lost}},
 			}}
 			inRing(&r)

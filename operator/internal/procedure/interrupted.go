@@ -76,25 +76,16 @@ func lossExcuse(r measure.Record) string {
 func interrupted(r measure.Record) bool { return interruptedBy(r) != "" }
 
 // decided reports whether an interrupted trial gives each goal of the search the same verdict with
-// all of its loss as without the part that the interruption explains. While sending threads are
-// away, no more frames can go missing for that reason than become due, and shorter times than the
-// driver counts add some. Frames that were not sent decide nothing, so what was lost has to miss
-// each goal.
+// all of its loss as without the part that the interruption explains. Frames that were not sent decide
+// nothing, so what was lost has to miss each goal.
 func decided(r measure.Record, goals []v1alpha1.Goal) bool {
 	if r.Stage != measure.StageThroughput || r.Outcome.AwayNanoseconds <= 0 || r.Outcome.SendingNanoseconds <= 0 {
 		return false
 	}
-	away := float64(r.Outcome.AwayNanoseconds) / float64(r.Outcome.SendingNanoseconds)
-	proven := 0.0
-	for _, d := range r.Outcome.Directions {
-		lost, due := float64(d.LostFrames()), float64(max(d.IntendedFrames, d.SentFrames))
-		if due > 0 {
-			proven = max(proven, (lost-min(measure.ExplainedTimes*away*due, float64(r.Outcome.Explainable(d))))/due)
-		}
-	}
+	all, proven := r.Outcome.LossOverTime(), r.Outcome.ProvenLossOverTime()
 	for _, g := range goals {
 		allowed := float64(g.LossPartsPerMillion) / 1e6
-		if proven <= allowed && (r.Outcome.LossRatio() > allowed || stalled(r)) {
+		if proven <= allowed && (all > allowed || stalled(r)) {
 			return false
 		}
 	}
