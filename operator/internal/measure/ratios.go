@@ -40,10 +40,10 @@ func (o Outcome) OfferedFramesPerSecond() float64 {
 }
 
 // ForwardingFramesPerSecond returns the forwarding rate (RFC 2285 section 3.6.1) of the
-// slower direction, scaled like OfferedFramesPerSecond. Frames that left the driver's ring after the
-// sending time took that time too.
+// slower direction, scaled like OfferedFramesPerSecond. Frames that left the driver's ring, or a queue
+// of the device, after the sending time took that time too.
 func (o Outcome) ForwardingFramesPerSecond() float64 {
-	return o.rate(o.SendingNanoseconds+o.DrainNanoseconds, func(d DirectionOutcome) uint64 { return d.ReceivedFrames })
+	return o.rate(o.SendingNanoseconds+max(o.DrainNanoseconds, o.late()), func(d DirectionOutcome) uint64 { return d.ReceivedFrames })
 }
 
 // Explainable returns how many of a direction's lost frames may be missing because a sending

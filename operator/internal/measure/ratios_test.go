@@ -33,3 +33,27 @@ func TestLossOverTime(t *testing.T) {
 		}
 	}
 }
+
+// A queue that still grows in the device is in the forwarding rate as it is in the loss.
+func TestForwardingRateOfAGrowingQueue(t *testing.T) {
+	for _, c := range []struct {
+		hop          Hop
+		growth, away time.Duration
+		want         float64
+	}{
+		{HopTap, 5 * time.Millisecond, 0, 1000},
+		{HopTap, 250 * time.Millisecond, 0, 800},
+		{HopSeparate, 250 * time.Millisecond, 50 * time.Millisecond, 1000 / 1.15},
+		{HopInline, 250 * time.Millisecond, 0, 800},
+		{HopTap, 250 * time.Millisecond, 125 * time.Millisecond, 1000},
+	} {
+		o := Outcome{
+			Hop: c.hop, SendingNanoseconds: int64(time.Second), QueueGrowthNanoseconds: int64(c.growth), AwayNanoseconds: int64(c.away),
+			Directions: []DirectionOutcome{{IntendedFrames: 1000, SentFrames: 1000, ReceivedFrames: 1000}},
+		}
+		got := o.ForwardingFramesPerSecond()
+		if carried := o.OfferedFramesPerSecond() * (1 - o.LossOverTime()); math.Abs(got-c.want) > 1e-6 || math.Abs(got-carried) > 1e-6 {
+			t.Errorf("%+v: %v, and %v by the loss", c, got, carried)
+		}
+	}
+}
