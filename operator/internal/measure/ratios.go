@@ -1,6 +1,9 @@
 package measure
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Valid reports whether no doubt forbids the use of the outcome.
 func (o Outcome) Valid() bool {
@@ -36,14 +39,34 @@ func (o Outcome) UnsentRatio() float64 {
 // OfferedFramesPerSecond returns the lower of the directions' sent frames over the sending
 // time. A direction with a share of the load is scaled up to all of it.
 func (o Outcome) OfferedFramesPerSecond() float64 {
-	return o.rate(o.SendingNanoseconds, func(d DirectionOutcome) uint64 { return d.SentFrames })
+	return o.rate(func(d DirectionOutcome) (frames uint64, nanoseconds int64) { return d.SentFrames, o.SendingNanoseconds })
 }
 
 // ForwardingFramesPerSecond returns the forwarding rate (RFC 2285 section 3.6.1) of the
 // slower direction, scaled like OfferedFramesPerSecond. Frames that left the driver's ring, or a queue
 // of the device, after the sending time took that time too.
 func (o Outcome) ForwardingFramesPerSecond() float64 {
-	return o.rate(o.SendingNanoseconds+max(o.DrainNanoseconds, o.late()), func(d DirectionOutcome) uint64 { return d.ReceivedFrames })
+	return o.rate(func(d DirectionOutcome) (frames uint64, nanoseconds int64) {
+		return d.ReceivedFrames, o.SendingNanoseconds + max(d.DrainNanoseconds, o.late(d))
+	})
+}
+
+// Drain returns how long after the sending time the last frame left the driver's ring.
+func (o Outcome) Drain() time.Duration {
+	return o.longest(func(d DirectionOutcome) int64 { return d.DrainNanoseconds })
+}
+
+// QueueGrowth returns that of the worse direction.
+func (o Outcome) QueueGrowth() time.Duration {
+	return o.longest(func(d DirectionOutcome) int64 { return d.QueueGrowthNanoseconds })
+}
+
+func (o Outcome) longest(of func(DirectionOutcome) int64) time.Duration {
+	most := int64(0)
+	for _, d := range o.Directions {
+		most = max(most, of(d))
+	}
+	return time.Duration(most)
 }
 
 // Explainable returns how many of a direction's lost frames may be missing because a sending
@@ -64,14 +87,14 @@ const ExplainedTimes = 2
 // share too high for frames that wait at a trial's end.
 const maxLateShare = 0.005
 
-// late returns how much longer than the trial's time the device needed for its frames, beyond what an
-// interruption explains; 0 up to maxLateShare. Such a load only fills a queue: one that grows until the
-// end, or the driver's ring, which is the device's with HopInline. On other paths the ring is too small
-// for that.
-func (o Outcome) late() int64 {
-	late := o.QueueGrowthNanoseconds
+// late returns how much longer than the trial's time the device needed for a direction's frames, beyond
+// what an interruption explains; 0 up to maxLateShare. Such a load only fills a queue: one that grows
+// until the end, or the driver's ring, which is the device's with HopInline. On other paths the ring is
+// too small for that.
+func (o Outcome) late(d DirectionOutcome) int64 {
+	late := d.QueueGrowthNanoseconds
 	if o.Hop == HopInline {
-		late = max(late, o.DrainNanoseconds)
+		late = max(late, d.DrainNanoseconds)
 	}
 	if late -= ExplainedTimes * o.AwayNanoseconds; float64(late) <= maxLateShare*float64(o.SendingNanoseconds) {
 		return 0
@@ -79,10 +102,10 @@ func (o Outcome) late() int64 {
 	return late
 }
 
-// overTime returns a loss ratio, where frames that the device had not forwarded in the trial's time
-// count as lost.
-func (o Outcome) overTime(loss float64) float64 {
-	late := o.late()
+// overTime returns a direction's loss ratio, where frames that the device had not forwarded in the
+// trial's time count as lost.
+func (o Outcome) overTime(d DirectionOutcome, loss float64) float64 {
+	late := o.late(d)
 	if late == 0 || o.SendingNanoseconds <= 0 {
 		return loss
 	}
@@ -90,8 +113,14 @@ func (o Outcome) overTime(loss float64) float64 {
 }
 
 // LossOverTime returns LossRatio, where frames that the device had not forwarded in the trial's time
-// count as lost.
-func (o Outcome) LossOverTime() float64 { return o.overTime(o.LossRatio()) }
+// count as lost. Both are of one direction.
+func (o Outcome) LossOverTime() float64 {
+	worst := 0.0
+	for _, d := range o.Directions {
+		worst = max(worst, o.overTime(d, d.LossRatio()))
+	}
+	return worst
+}
 
 // ProvenLossOverTime returns LossOverTime without the lost frames that an interruption may explain: while
 // sending threads are away, no more can go missing for that reason than become due, and shorter times
@@ -104,23 +133,24 @@ func (o Outcome) ProvenLossOverTime() float64 {
 	for _, d := range o.Directions {
 		if sent := float64(d.SentFrames); sent > 0 {
 			explained := min(ExplainedTimes*away*sent, float64(o.Explainable(d)))
-			proven = max(proven, (float64(d.LostFrames())-explained)/sent)
+			proven = max(proven, o.overTime(d, (float64(d.LostFrames())-explained)/sent))
 		}
 	}
-	return o.overTime(proven)
+	return proven
 }
 
-func (o Outcome) rate(nanoseconds int64, count func(DirectionOutcome) uint64) float64 {
+func (o Outcome) rate(of func(DirectionOutcome) (frames uint64, nanoseconds int64)) float64 {
 	if len(o.Directions) == 0 || o.SendingNanoseconds <= 0 {
 		return 0
 	}
 	slowest := math.Inf(1)
 	for _, d := range o.Directions {
-		whole := float64(count(d))
+		frames, nanoseconds := of(d)
+		whole := float64(frames)
 		if d.LoadPercent > 0 {
 			whole = whole * 100 / float64(d.LoadPercent)
 		}
-		slowest = min(slowest, whole)
+		slowest = min(slowest, whole/(float64(nanoseconds)/1e9))
 	}
-	return slowest / (float64(nanoseconds) / 1e9)
+	return slowest
 }

@@ -203,8 +203,8 @@ func TestDecided(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := measure.Record{Stage: measure.StageThroughput, Outcome: measure.Outcome{
-				SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(), DrainNanoseconds: test.late.Nanoseconds(),
-				Directions: []measure.DirectionOutcome{{IntendedFrames: 100_000, SentFrames: 100_000, ReceivedFrames: 100_000 - test.lost}},
+				SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(),
+				Directions: []measure.DirectionOutcome{{IntendedFrames: 100_000, SentFrames: 100_000, ReceivedFrames: 100_000 - test.lost, DrainNanoseconds: test.late.Nanoseconds()}},
 			}}
 			inRing(&r)
 			if got := decided(r, goals); got != test.want {
@@ -255,9 +255,10 @@ func TestFillingTheRingIsNotThroughput(t *testing.T) {
 		frames := uint64(test.load)
 		waiting := max(0, test.load-deviceRate)
 		o := measure.Outcome{
-			Hop: test.hop, SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(),
-			DrainNanoseconds: int64(min(ringFrames, waiting) / deviceRate * 1e9), TotalNanoseconds: time.Second.Nanoseconds(),
-			Directions: []measure.DirectionOutcome{{IntendedFrames: frames, SentFrames: frames, ReceivedFrames: frames}},
+			Hop: test.hop, SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(), TotalNanoseconds: time.Second.Nanoseconds(),
+			Directions: []measure.DirectionOutcome{{
+				IntendedFrames: frames, SentFrames: frames, ReceivedFrames: frames, DrainNanoseconds: int64(min(ringFrames, waiting) / deviceRate * 1e9),
+			}},
 		}
 		w := &replay{instr: onOneCore()}
 		trial, err := w.searchTrial(measure.Record{Stage: measure.StageThroughput, Outcome: o,

@@ -34,7 +34,7 @@ func interruptedBy(r measure.Record) string {
 		return why
 	}
 	if stalled(r) {
-		return fmt.Sprintf("threads that send were kept off their cores for %v and left frames unsent", briefly(r.Outcome.AwayNanoseconds))
+		return fmt.Sprintf("threads that send were kept off their cores for %v and left frames unsent", briefly(time.Duration(r.Outcome.AwayNanoseconds)))
 	}
 	return ""
 }

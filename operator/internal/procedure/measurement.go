@@ -137,9 +137,7 @@ func Compact(r measure.Record) measure.Outcome {
 	case isResumed(r), r.Stage != measure.StageWarmUp && invalidReason(r) != "":
 		return countsOnly(r.Outcome)
 	case r.Stage == measure.StageThroughput && interrupted(r):
-		kept := countsOnly(r.Outcome)
-		kept.QueueGrowthNanoseconds = r.Outcome.QueueGrowthNanoseconds
-		return kept
+		return countsOnly(r.Outcome)
 	}
 	return m.compact(r.Outcome)
 }

@@ -54,8 +54,9 @@ func TestGrowthIsLoss(t *testing.T) {
 	} {
 		o := measure.Outcome{
 			Hop: test.hop, SendingNanoseconds: int64(trial), TotalNanoseconds: int64(trial), AwayNanoseconds: int64(test.away),
-			DrainNanoseconds: int64(test.drain), QueueGrowthNanoseconds: int64(test.growth),
-			Directions: []measure.DirectionOutcome{{IntendedFrames: 1000, SentFrames: 1000, ReceivedFrames: 1000}},
+			Directions: []measure.DirectionOutcome{{
+				IntendedFrames: 1000, SentFrames: 1000, ReceivedFrames: 1000, DrainNanoseconds: int64(test.drain), QueueGrowthNanoseconds: int64(test.growth),
+			}},
 		}
 		got, err := (&replay{}).searchTrial(measure.Record{Stage: measure.StageThroughput, Outcome: o,
 			Trial: measure.Trial{IntendedFramesPerSecond: 1000, DurationNanoseconds: int64(trial)}})
@@ -148,7 +149,7 @@ func TestProlongedOnce(t *testing.T) {
 	b := newBench(simulated.HardCap{CapacityFramesPerSecond: 1e6})
 	b.spoil = func(r *measure.Record) {
 		if r.Stage == measure.StageLatency && r.Trial.Duration() == 2*time.Second {
-			r.Outcome.QueueGrowthNanoseconds = int64(2345 * time.Microsecond)
+			r.Outcome.Directions[0].QueueGrowthNanoseconds = int64(2345 * time.Microsecond)
 		}
 	}
 	records, err := b.run(t, instr, nil)

@@ -37,7 +37,7 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, away away,
 		d.doubtFragments(&all, direction)
 	}
 	d.doubtCores(&all, trial, outcome, away, seen)
-	expected := lead + leadSpread + trial.Duration() + trial.Settle() + d.extended + d.drained(trial)
+	expected := lead + leadSpread + trial.Duration() + trial.Settle() + d.extended + outcome.Drain()
 	if total := time.Duration(outcome.TotalNanoseconds); total > expected+expected/20+startStop {
 		all.Add(measure.DoubtStretched, false, "the trial took %v instead of %v", total, expected)
 	}
