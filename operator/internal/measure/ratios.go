@@ -122,6 +122,14 @@ func (o Outcome) LossOverTime() float64 {
 	return worst
 }
 
+// LostOverTime returns how many frames of a direction were lost, or not forwarded in the trial's time.
+func (o Outcome) LostOverTime(d DirectionOutcome) uint64 {
+	if o.late(d) == 0 {
+		return d.LostFrames()
+	}
+	return uint64(math.Ceil(o.overTime(d, d.LossRatio()) * float64(d.SentFrames)))
+}
+
 // ProvenLossOverTime returns LossOverTime without the lost frames that an interruption may explain: while
 // sending threads are away, no more can go missing for that reason than become due, and shorter times
 // than the driver counts add some.

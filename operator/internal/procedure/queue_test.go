@@ -35,6 +35,23 @@ func TestFillingABufferIsNotThroughput(t *testing.T) {
 	}
 }
 
+// The loss at a lower bound is what the throughput lacks of the load, with what filled a buffer.
+func TestLossAtTheLowerBoundIsOverTime(t *testing.T) {
+	instr := instructions()
+	goal := instr.Throughput.Goals[1]
+	goal.LossPartsPerMillion = 50_000
+	instr.Latency, instr.Sizes, instr.Throughput.Goals = nil, sizes(64), []v1alpha1.Goal{goal}
+	records, err := newBench(simulated.Buffered{Device: simulated.HardCap{CapacityFramesPerSecond: 200_000}, Buffer: time.Second}).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Results(instr, records).Frames[0].Throughput[0]
+	missing := 1 - float64(r.FramesPerSecond)/float64(r.LowerBoundFramesPerSecond)
+	if lost := float64(r.LossPartsPerMillion) / 1e6; math.Abs(lost-missing) > 0.001 || lost < 0.01 {
+		t.Errorf("a loss of %.4f, and %.4f of the load is missing: %+v", lost, missing, r)
+	}
+}
+
 // A queue that grows in the device is its loss on any path, unless another program held the
 // generator's core.
 func TestGrowthIsLoss(t *testing.T) {
