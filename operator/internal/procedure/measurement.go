@@ -128,7 +128,7 @@ func WantsEvidence(stage measure.Stage) bool {
 }
 
 // Compact returns what of a record's outcome is stored. No figure reads the delays of a trial that
-// never counts, or of one of the search that was interrupted; the search reads how much its queue grew.
+// never counts, or of one of the search that was interrupted. Where that counts, its peak is one of the throughput's.
 func Compact(r measure.Record) measure.Outcome {
 	m := measurementOf(r.Stage)
 	switch {
@@ -137,7 +137,11 @@ func Compact(r measure.Record) measure.Outcome {
 	case isResumed(r), r.Stage != measure.StageWarmUp && invalidReason(r) != "":
 		return countsOnly(r.Outcome)
 	case r.Stage == measure.StageThroughput && interrupted(r):
-		return countsOnly(r.Outcome)
+		kept := countsOnly(r.Outcome)
+		for i, d := range r.Outcome.Directions {
+			kept.Directions[i].MostInMillisecond = d.MostInMillisecond
+		}
+		return kept
 	}
 	return m.compact(r.Outcome)
 }
