@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -56,5 +57,50 @@ func TestCalibrationAfterTheChain(t *testing.T) {
 	}
 	if _, got := again.stored(t); !cmp.Equal(want, got, anySessions) {
 		t.Error(cmp.Diff(want, got, anySessions))
+	}
+}
+
+// TestNoCalibrationAfterTheChain has the generator fail when everything else is measured: that costs the
+// delays without a device, and no figure.
+func TestNoCalibrationAfterTheChain(t *testing.T) {
+	gone := measure.Failf(v1alpha1.ReasonPortMissing, "", "port cal0 is gone")
+	for name, spoil := range map[string]func(*lab){
+		"the path does not open": func(l *lab) {
+			l.open = func(path measure.Path) error {
+				if path.Ports[0].Interface == "cal0" && len(l.opened) == 2 {
+					return gone
+				}
+				return nil
+			}
+		},
+		"a trial fails": func(l *lab) {
+			l.before = func(int, *measure.Outcome) error {
+				if len(l.opened) == 3 {
+					return gone
+				}
+				return nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab()
+			l.calibrateLoads = true
+			l.chainReady()
+			spoil(l)
+			if err := l.measurer("a").Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			store, got := l.stored(t)
+			if !store.Finished() || store.Failure() != nil || store.Progress().Percent != 100 {
+				t.Errorf("finished: %t, %+v, %+v", store.Finished(), store.Failure(), store.Progress())
+			}
+			for _, frame := range got.Frames {
+				for _, load := range frame.Latency {
+					if len(load.Directions) != 2 || (load.Bias == nil) != (load.Load != "idle") {
+						t.Errorf("%s, %s: %+v", frame.Size, load.Load, load)
+					}
+				}
+			}
+		})
 	}
 }

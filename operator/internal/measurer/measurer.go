@@ -103,7 +103,7 @@ func (m *Measurer) measure(ctx context.Context) error {
 			return err
 		}
 		if err := m.ensurePath(ctx, step); err != nil {
-			return err
+			return m.unlessMeasured(step, err)
 		}
 		if err := m.syncNeighbors(ctx, step); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (m *Measurer) measure(ctx context.Context) error {
 		finish := m.beginEvidence(ctx, step)
 		outcome, err := m.driver.Measure(ctx, step.Trial)
 		if err != nil {
-			return fmt.Errorf("measuring stage %q with %d bytes: %w", step.Stage, step.Trial.FrameBytes, err)
+			return m.unlessMeasured(step, fmt.Errorf("measuring stage %q with %d bytes: %w", step.Stage, step.Trial.FrameBytes, err))
 		}
 		// A record has the time of the wall clock alone, so that who decodes it decides as we do.
 		outcome.StartedAt = outcome.StartedAt.Round(0)
@@ -129,6 +129,16 @@ func (m *Measurer) measure(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// unlessMeasured returns the error of a step, and nil where a failure costs only the delay without a
+// device at the loads: that comes after everything else, and no other figure depends on it.
+func (m *Measurer) unlessMeasured(step procedure.Step, err error) error {
+	if step.Stage != measure.StageCalibrateLoad || measure.ReasonOf(err) == "" {
+		return err
+	}
+	m.Log.Warn("the delay without a device stays unknown at the loads", "error", err.Error())
+	return nil
 }
 
 // keep stores a record together with the progress that it makes.
@@ -154,13 +164,15 @@ func (m *Measurer) progress(records []measure.Record) measure.Progress {
 
 // done stores that the measurement is complete.
 func (m *Measurer) done(ctx context.Context) error {
-	if err := m.report(m.store.Records()); err != nil {
+	progress := m.progress(m.store.Records())
+	progress.Percent, progress.RemainingSeconds = 100, 0
+	if err := m.store.SetProgress(progress); err != nil {
 		return err
 	}
 	if err := m.store.Done(ctx); err != nil {
 		return err
 	}
-	m.Log.Info("every trial has been made", "trials", len(m.store.Records()))
+	m.Log.Info("the measurement is complete", "trials", len(m.store.Records()))
 	return nil
 }
 
