@@ -2,12 +2,15 @@ package measurer
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/procedure"
 )
 
 // TestCalibrationAfterTheChain opens the calibration's path again for the latency loads. A measurer
@@ -91,6 +94,14 @@ func TestNoCalibrationAfterTheChain(t *testing.T) {
 				t.Fatal(err)
 			}
 			store, got := l.stored(t)
+			if next, err := procedure.Next(l.instructions(), store.Records()); err != nil || !next.Done {
+				t.Errorf("next is %+v, %v", next, err)
+			}
+			if !slices.ContainsFunc(got.Warnings, func(w v1alpha1.Warning) bool {
+				return w.Code == v1alpha1.WarningNotCalibrated && strings.Contains(w.Message, "because port cal0 is gone (PortMissing)")
+			}) {
+				t.Errorf("%+v", got.Warnings)
+			}
 			if !store.Finished() || store.Failure() != nil || store.Progress().Percent != 100 {
 				t.Errorf("finished: %t, %+v, %+v", store.Finished(), store.Failure(), store.Progress())
 			}

@@ -103,7 +103,10 @@ func (m *Measurer) measure(ctx context.Context) error {
 			return err
 		}
 		if err := m.ensurePath(ctx, step); err != nil {
-			return m.unlessMeasured(step, err)
+			if err := m.keepUnlessNeeded(ctx, step, err); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := m.syncNeighbors(ctx, step); err != nil {
 			return err
@@ -112,7 +115,11 @@ func (m *Measurer) measure(ctx context.Context) error {
 		finish := m.beginEvidence(ctx, step)
 		outcome, err := m.driver.Measure(ctx, step.Trial)
 		if err != nil {
-			return m.unlessMeasured(step, fmt.Errorf("measuring stage %q with %d bytes: %w", step.Stage, step.Trial.FrameBytes, err))
+			err = fmt.Errorf("measuring stage %q with %d bytes: %w", step.Stage, step.Trial.FrameBytes, err)
+			if err := m.keepUnlessNeeded(ctx, step, err); err != nil {
+				return err
+			}
+			continue
 		}
 		// A record has the time of the wall clock alone, so that who decodes it decides as we do.
 		outcome.StartedAt = outcome.StartedAt.Round(0)
@@ -131,14 +138,21 @@ func (m *Measurer) measure(ctx context.Context) error {
 	}
 }
 
-// unlessMeasured returns the error of a step, and nil where a failure costs only the delay without a
-// device at the loads: that comes after everything else, and no other figure depends on it.
-func (m *Measurer) unlessMeasured(step procedure.Step, err error) error {
-	if step.Stage != measure.StageCalibrateLoad || measure.ReasonOf(err) == "" {
+// keepUnlessNeeded returns the error of a step. Where a failure costs only the delay without a device at
+// the loads, which comes after everything else, it keeps a record that says so instead.
+func (m *Measurer) keepUnlessNeeded(ctx context.Context, step procedure.Step, err error) error {
+	var failure *measure.Failure
+	if step.Stage != measure.StageCalibrateLoad || !errors.As(err, &failure) {
 		return err
 	}
 	m.Log.Warn("the delay without a device stays unknown at the loads", "error", err.Error())
-	return nil
+	return m.keep(ctx, measure.Record{
+		Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat, Trial: step.Trial,
+		Outcome: measure.Outcome{
+			StartedAt: time.Now().Round(0),
+			Doubts:    []measure.Doubt{{Code: failure.Reason, Detail: shorten(failure.Err.Error()), Invalid: true}},
+		},
+	})
 }
 
 // keep stores a record together with the progress that it makes.
@@ -164,15 +178,13 @@ func (m *Measurer) progress(records []measure.Record) measure.Progress {
 
 // done stores that the measurement is complete.
 func (m *Measurer) done(ctx context.Context) error {
-	progress := m.progress(m.store.Records())
-	progress.Percent, progress.RemainingSeconds = 100, 0
-	if err := m.store.SetProgress(progress); err != nil {
+	if err := m.report(m.store.Records()); err != nil {
 		return err
 	}
 	if err := m.store.Done(ctx); err != nil {
 		return err
 	}
-	m.Log.Info("the measurement is complete", "trials", len(m.store.Records()))
+	m.Log.Info("every trial has been made", "trials", len(m.store.Records()))
 	return nil
 }
 
