@@ -1,7 +1,6 @@
 package procedure
 
 import (
-	"cmp"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -70,7 +69,7 @@ func (w *replay) failureOf(records []measure.Record) string {
 	}
 	for _, r := range records {
 		if len(r.Outcome.Directions) == 0 {
-			return cmp.Or(invalidReason(r), "no direction was measured")
+			return invalidReason(r)
 		}
 	}
 	return ""
