@@ -63,6 +63,20 @@ func TestCalibrationAfterTheChain(t *testing.T) {
 	}
 }
 
+// TestDescriptionOfTheCalibration keeps that of the opening in which the rate was calibrated.
+func TestDescriptionOfTheCalibration(t *testing.T) {
+	l := newLab()
+	l.calibrateLoads, l.opensDifferently = true, true
+	l.chainReady()
+	if err := l.measurer("a").Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	store, _ := l.stored(t)
+	if g := store.Generator(); len(l.opened) != 3 || g.Calibration.Threads != 1 || g.Chain.Threads != 2 {
+		t.Errorf("%v, %+v, %+v", l.opened, g.Calibration, g.Chain)
+	}
+}
+
 // TestNoCalibrationAfterTheChain has the generator fail when everything else is measured: that costs the
 // delays without a device, and no figure.
 func TestNoCalibrationAfterTheChain(t *testing.T) {

@@ -142,9 +142,11 @@ func (m *Measurer) opened(path procedure.Path, driver measure.Driver) error {
 	description := driver.Description()
 	state := m.store.Generator()
 	state.Node, state.MeasurerVersion = m.Node, m.Version
-	if path == procedure.PathChain {
+	switch {
+	case path == procedure.PathChain:
 		state.Chain = &description
-	} else {
+	// The last opening, for the delays at the loads, changes nothing of the calibrated rate.
+	case state.Calibration == nil || !m.store.Progress().Calibrated:
 		state.Calibration = &description
 	}
 	m.Log.Info("opened", "path", path, "driver", description.Driver, "transmitPath", description.TransmitPath,

@@ -73,6 +73,10 @@ func TestSessions(t *testing.T) {
 				if slices.ContainsFunc(records, isResumed) {
 					discarded--
 				}
+				late := slices.ContainsFunc(records[cut:], func(r measure.Record) bool { return r.Stage == measure.StageCalibrateRate || r.Stage == measure.StageCalibrateLatency })
+				if said := strings.Contains(got.Warnings[0].Message, "The calibration is that of an earlier session."); said == late {
+					t.Errorf("cut at %d: the calibration is of the second session: %t, and %s", cut, late, got.Warnings[0].Message)
+				}
 				if s := got.Sessions; len(s) != 2 || s[0].Trials != int32(cut) || s[1].Trials != int32(len(records)-cut) ||
 					s[0].DiscardedTrials != int32(discarded) || s[1].DiscardedTrials != 0 {
 					t.Errorf("cut at %d: %+v, %d discarded", cut, s, discarded)
