@@ -63,13 +63,25 @@ func TestCalibrationAfterTheChain(t *testing.T) {
 	}
 }
 
-// TestDescriptionOfTheCalibration keeps that of the opening in which the rate was calibrated.
-func TestDescriptionOfTheCalibration(t *testing.T) {
+// TestOpeningsOfTheCalibration checks how the path is opened again, and that the description stays that
+// of the opening in which the rate was calibrated.
+func TestOpeningsOfTheCalibration(t *testing.T) {
 	l := newLab()
 	l.calibrateLoads, l.opensDifferently = true, true
 	l.chainReady()
-	if err := l.measurer("a").Run(t.Context()); err != nil {
+	var hops []measure.Hop
+	l.open = func(path measure.Path) error {
+		hops = append(hops, path.Hop)
+		return nil
+	}
+	m := l.measurer("a")
+	m.Instructions.Chain.Hop = measure.HopInline
+	if err := m.Run(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	// The delay at a load is compared with the chain's, the rate is the generator's alone.
+	if diff := cmp.Diff([]measure.Hop{"", measure.HopInline, measure.HopInline}, hops); diff != "" {
+		t.Error(diff)
 	}
 	store, _ := l.stored(t)
 	if g := store.Generator(); len(l.opened) != 3 || g.Calibration.Threads != 1 || g.Chain.Threads != 2 {

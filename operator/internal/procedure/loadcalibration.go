@@ -35,8 +35,8 @@ func (loadCalibrationOf) expected(w *replay, _ phase) time.Duration {
 }
 
 // fill asks for one trial at the load's rate, over repeats their mean. A rate that was calibrated
-// before the chain is not measured again. Where the generator is not reliable any more, the bias
-// stays unknown: what was measured does not depend on it.
+// before the chain is not measured again. Where the generator is not reliable any more, or does not
+// reach the load, the bias stays unknown: what was measured does not depend on it.
 func (loadCalibrationOf) fill(w *replay, p *part, records []measure.Record) error {
 	rate := uint64(0)
 	for _, l := range w.latencyResults(p.size) {
@@ -53,7 +53,7 @@ func (loadCalibrationOf) fill(w *replay, p *part, records []measure.Record) erro
 		return nil
 	}
 	p.next = w.trial(p.size, rate, w.calibrationDuration())
-	if err := p.once(records); err != nil || p.over && nothingReceived(p.last().Outcome) {
+	if err := p.once(records); err != nil || p.over && (nothingReceived(p.last().Outcome) || fellShort(*p.last())) {
 		p.over, p.skipped = true, true
 	}
 	return nil
