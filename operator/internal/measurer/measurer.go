@@ -123,8 +123,8 @@ func (m *Measurer) measure(ctx context.Context) error {
 		}
 		// A record has the time of the wall clock alone, so that who decodes it decides as we do.
 		outcome.StartedAt = outcome.StartedAt.Round(0)
-		outcome = procedure.WithSeries(m.Instructions, step.Stage, outcome)
 		records := m.store.Records()
+		outcome = procedure.WithSeries(m.Instructions, records, step.Stage, outcome)
 		record := measure.Record{
 			Index: len(records), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
 			Trial: step.Trial, Outcome: outcome, Neighbors: step.Neighbors, Evidence: finish(outcome),
