@@ -103,8 +103,10 @@ type sorter struct {
 	once bool
 	// prolongs says that a trial whose queue still grows is made again with twice its time.
 	prolongs bool
-	// invalid, disturbances, interruptions and prolonged are how many there are in a row.
-	invalid, disturbances, interruptions, prolonged int
+	// invalid, disturbances and interruptions are how many there are in a row.
+	invalid, disturbances, interruptions int
+	// prolonged is how often the time of the trials was doubled; those that follow keep it.
+	prolonged int
 	// again is how many disturbed, interrupted and prolonged trials there are in all.
 	again int
 	// spent is the time since the last trial that counts.
@@ -125,7 +127,7 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 		s.invalid, s.prolonged, s.again = 0, s.prolonged+1, s.again+1
 	default:
 		p.before = append(p.before, s.spent)
-		s.invalid, s.interruptions, s.disturbances, s.prolonged, s.spent = 0, 0, 0, 0, 0
+		s.invalid, s.interruptions, s.disturbances, s.spent = 0, 0, 0, 0
 		p.counted = append(p.counted, r)
 		return true
 	}

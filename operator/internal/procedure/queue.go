@@ -12,7 +12,7 @@ const (
 	// maxGrowth is how much longer every frame at the end of a trial at a load may take than the
 	// fastest one at its beginning: a queue that does not grow is empty now and then.
 	maxGrowth = time.Millisecond
-	// maxProlonged is how often in a row a trial whose queue still grows is made again with twice its
+	// maxProlonged is how often in a part a trial whose queue still grows is made again with twice its
 	// time, longestProlonged how long it may become.
 	maxProlonged     = 2
 	longestProlonged = 2 * time.Minute
@@ -31,7 +31,7 @@ func growth(r measure.Record) string {
 func briefly(d time.Duration) time.Duration { return d.Round(max(1, d/1000)) }
 
 // takeProlonged sorts records as take does. The next trial has twice the time where the queue still
-// grew in the last one.
+// grew in the last one, and trials after it keep that time, so that the repeats of a part are alike.
 func (p *part) takeProlonged(records []measure.Record) error {
 	s := sorter{prolongs: true}
 	for _, r := range records {
