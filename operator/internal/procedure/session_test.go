@@ -153,6 +153,36 @@ func TestSoakOverSessions(t *testing.T) {
 	}
 }
 
+// What neighbors did in trials that another session made again is in no figure and no warning.
+func TestNeighborsOfAnUnfinishedSession(t *testing.T) {
+	instr := instructions()
+	instr.Calibration, instr.Sizes, instr.Neighbors = nil, sizes(64), []measure.NeighborLoad{{Name: "a"}}
+	b, stopped := newBench(hardCap()), true
+	b.spoil = func(r *measure.Record) {
+		if r.Stage == measure.StageThroughput {
+			r.Evidence = &measure.Evidence{Neighbors: []measure.NeighborEvidence{{Name: "a", Stopped: stopped}}}
+		}
+	}
+	records := b.goOn(t, instr, nil, "a", 4)
+	stopped = false
+	records = b.goOn(t, instr, records, "b", maxSteps)
+	figures := Results(instr, records)
+	again := 0
+	for _, r := range records {
+		if r.Evidence != nil && sessionOf(r) == "b" {
+			again++
+		}
+	}
+	if got := figures.Neighbors.Loads[0].Trials; got != int32(again) {
+		t.Errorf("the neighbor is known in %d trials, want %d", got, again)
+	}
+	for _, w := range figures.Warnings {
+		if w.Code == v1alpha1.WarningNeighborStopped {
+			t.Errorf("%+v", w)
+		}
+	}
+}
+
 // What ended the measurement ends it in every session.
 func TestFailureInAnotherSession(t *testing.T) {
 	b := newBench(simulated.HardCap{CapacityFramesPerSecond: 400_000})
