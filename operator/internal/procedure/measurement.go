@@ -128,7 +128,7 @@ func WantsEvidence(stage measure.Stage) bool {
 }
 
 // Compact returns what of a record's outcome is stored. No figure reads the delays of a trial that
-// never counts, or of one of the search that was interrupted. Where that counts, its peak is one of the throughput's.
+// never counts, or of one of the search that was interrupted. That may count, and then its peak does.
 func Compact(r measure.Record) measure.Outcome {
 	m := measurementOf(r.Stage)
 	switch {

@@ -100,11 +100,11 @@ func TestDoubts(t *testing.T) {
 			shortOf(1000, 0)(c)
 			c.gaps = time.Second
 		})},
-		"loss beside a stall": {ended: whole(func(c *ended) {
+		"loss next to a stall": {ended: whole(func(c *ended) {
 			shortOf(0, 3*time.Millisecond)(c)
 			c.received -= 10
 		})},
-		"loss beside a long stall": {whole(func(c *ended) {
+		"loss next to a long stall": {whole(func(c *ended) {
 			shortOf(0, 12*time.Millisecond)(c)
 			c.received -= 10
 		}), measure.DoubtPreempted, false},
