@@ -73,7 +73,9 @@ func TestSessions(t *testing.T) {
 				if slices.ContainsFunc(records, isResumed) {
 					discarded--
 				}
-				late := slices.ContainsFunc(records[cut:], func(r measure.Record) bool { return r.Stage == measure.StageCalibrateRate || r.Stage == measure.StageCalibrateLatency })
+				late := slices.ContainsFunc(records[cut:], func(r measure.Record) bool {
+					return r.Stage == measure.StageCalibrateRate || r.Stage == measure.StageCalibrateLatency
+				})
 				if said := strings.Contains(got.Warnings[0].Message, "The calibration is that of an earlier session."); said == late {
 					t.Errorf("cut at %d: the calibration is of the second session: %t, and %s", cut, late, got.Warnings[0].Message)
 				}

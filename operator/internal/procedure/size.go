@@ -35,7 +35,9 @@ const (
 )
 
 // freeBytes returns what the expected records leave free of the results.
-func freeBytes(instr measure.Instructions) int { return measure.MaximumResultsBytes - ExpectedBytes(instr) }
+func freeBytes(instr measure.Instructions) int {
+	return measure.MaximumResultsBytes - ExpectedBytes(instr)
+}
 
 // expectedPhase is a phase with the trials that it takes on a quiet device.
 type expectedPhase struct {
