@@ -42,7 +42,7 @@ func (d *Driver) readPorts() (all [2]counters, err error) {
 
 // outcome reads the result of a trial whose threads have ended.
 func (d *Driver) outcome(trial measure.Trial, start uint64, seen watched) measure.Outcome {
-	outcome := measure.Outcome{SendingNanoseconds: trial.DurationNanoseconds}
+	outcome := measure.Outcome{Hop: d.config.Path.Hop, SendingNanoseconds: trial.DurationNanoseconds}
 	for i, s := range d.streams {
 		if s == nil {
 			continue

@@ -76,7 +76,6 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	d.held = heldUp(senders)
 	after.steal = before.steal + max(after.steal-before.steal, stolenFrom(senders))
 	away := awayFrom(senders, after.steal-before.steal)
-	outcome.Hop = d.config.Path.Hop
 	outcome.AwayNanoseconds, outcome.LongestAwayNanoseconds = int64(away.all), int64(away.longest)
 	outcome.Doubts = d.doubts(trial, outcome, away, after.since(before))
 	return outcome, nil
