@@ -92,7 +92,7 @@ type FixedLoadResult struct {
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
 	// awayPartsPerMillion is the largest share of a trial in which other work held a core that sends.
-	// Absent: never for more than 1 ms.
+	// Absent: never for more than 1 ms, or no frame leaves late for it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000

@@ -197,6 +197,14 @@ type DirectionOutcome struct {
 	// LeftFrames were still in that ring when the trial was cut off. On a path with HopInline they
 	// are sent, and lost by the device.
 	LeftFrames uint64 `json:"leftFrames,omitempty"`
+	// DrainNanoseconds is the time from the end of the outcome's SendingNanoseconds until the last frame
+	// left that ring: the load was not carried in the trial's time. 0 without a ring. Its name in records
+	// is short, as each holds two, and so is the next one's.
+	DrainNanoseconds int64 `json:"drain,omitempty"`
+	// QueueGrowthNanoseconds is by how much the smallest delay of the trial's last tenth exceeds that
+	// of its first: a queue in the device still grew at the end. The wait in the driver's ring is part
+	// of it on a path with HopInline. 0 if it is not, and if the driver does not know.
+	QueueGrowthNanoseconds int64 `json:"growth,omitempty"`
 	// MostInMillisecond is the most frames that left within a millisecond; 0 if the driver does not
 	// count it.
 	MostInMillisecond uint64 `json:"mostInMillisecond,omitempty"`
@@ -349,14 +357,6 @@ type Outcome struct {
 	TotalNanoseconds int64 `json:"totalNanoseconds"`
 	// Hop is that of the driver's path; empty if the driver has no ring.
 	Hop Hop `json:"hop,omitempty"`
-	// DrainNanoseconds is the time from the end of SendingNanoseconds until the last frame left
-	// the driver's ring: the load was not carried in the trial's time. 0 without a ring.
-	DrainNanoseconds int64 `json:"drainNanoseconds,omitempty"`
-	// QueueGrowthNanoseconds is by how much the smallest delay of the trial's last tenth exceeds that
-	// of its first, in the worse direction: a queue in the device still grew at the end. The wait in
-	// the driver's ring is part of it on a path with HopInline. 0 if it is not, and if the driver does
-	// not know.
-	QueueGrowthNanoseconds int64 `json:"queueGrowthNanoseconds,omitempty"`
 	// AwayNanoseconds is the time for which sending threads were kept off their cores, and
 	// LongestAwayNanoseconds the longest of these times, as far as the driver knows.
 	AwayNanoseconds        int64              `json:"awayNanoseconds,omitempty"`

@@ -1,6 +1,9 @@
 package measure
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Valid reports whether no doubt forbids the use of the outcome.
 func (o Outcome) Valid() bool {
@@ -36,23 +39,44 @@ func (o Outcome) UnsentRatio() float64 {
 // OfferedFramesPerSecond returns the lower of the directions' sent frames over the sending
 // time. A direction with a share of the load is scaled up to all of it.
 func (o Outcome) OfferedFramesPerSecond() float64 {
-	return o.rate(o.SendingNanoseconds, func(d DirectionOutcome) uint64 { return d.SentFrames })
+	return o.rate(func(d DirectionOutcome) (frames uint64, nanoseconds int64) { return d.SentFrames, o.SendingNanoseconds })
 }
 
 // ForwardingFramesPerSecond returns the forwarding rate (RFC 2285 section 3.6.1) of the
-// slower direction, scaled like OfferedFramesPerSecond. Frames that left the driver's ring after the
-// sending time took that time too.
+// slower direction, scaled like OfferedFramesPerSecond. Frames that left the driver's ring, or a queue
+// of the device, after the sending time took that time too.
 func (o Outcome) ForwardingFramesPerSecond() float64 {
-	return o.rate(o.SendingNanoseconds+o.DrainNanoseconds, func(d DirectionOutcome) uint64 { return d.ReceivedFrames })
+	return o.rate(func(d DirectionOutcome) (frames uint64, nanoseconds int64) {
+		return d.ReceivedFrames, o.SendingNanoseconds + max(d.DrainNanoseconds, o.late(d))
+	})
+}
+
+// Drain returns how long after the sending time the last frame left the driver's ring.
+func (o Outcome) Drain() time.Duration {
+	return o.longest(func(d DirectionOutcome) int64 { return d.DrainNanoseconds })
+}
+
+// QueueGrowth returns that of the worse direction.
+func (o Outcome) QueueGrowth() time.Duration {
+	return o.longest(func(d DirectionOutcome) int64 { return d.QueueGrowthNanoseconds })
+}
+
+func (o Outcome) longest(of func(DirectionOutcome) int64) time.Duration {
+	most := int64(0)
+	for _, d := range o.Directions {
+		most = max(most, of(d))
+	}
+	return time.Duration(most)
 }
 
 // Explainable returns how many of a direction's lost frames may be missing because a sending
-// thread was kept off its core. On a path with HopInline that costs frames only in the ring.
+// thread was kept off its core. On a path with HopInline that costs frames only in the ring. On other
+// paths such frames are not sent, so none of the lost ones is missing for that reason.
 func (o Outcome) Explainable(d DirectionOutcome) uint64 {
 	if o.Hop == HopInline {
 		return min(d.LostFrames(), d.OverflowFrames+d.LeftFrames)
 	}
-	return d.LostFrames()
+	return 0
 }
 
 // ExplainedTimes is how many times the frames that were due while a sending thread was away may be
@@ -63,39 +87,78 @@ const ExplainedTimes = 2
 // share too high for frames that wait at a trial's end.
 const maxLateShare = 0.005
 
-// notCarried returns the share of the trial's frames that the device had not forwarded in the
-// trial's time, beyond what an interruption explains; 0 up to maxLateShare. Such a load only fills
-// a queue: one that grows until the end, or the driver's ring, which is the device's with HopInline. On
-// other paths the ring is too small for that.
-func (o Outcome) notCarried() float64 {
-	late := o.QueueGrowthNanoseconds
+// late returns how much longer than the trial's time the device needed for a direction's frames, beyond
+// what an interruption explains; 0 up to maxLateShare. Such a load only fills a queue: one that grows
+// until the end, or the driver's ring, which is the device's with HopInline. On other paths the ring is
+// too small for that.
+func (o Outcome) late(d DirectionOutcome) int64 {
+	late := d.QueueGrowthNanoseconds
 	if o.Hop == HopInline {
-		late = max(late, o.DrainNanoseconds)
+		late = max(late, d.DrainNanoseconds)
 	}
-	if late -= ExplainedTimes * o.AwayNanoseconds; o.SendingNanoseconds <= 0 || float64(late) <= maxLateShare*float64(o.SendingNanoseconds) {
+	if late -= ExplainedTimes * o.AwayNanoseconds; float64(late) <= maxLateShare*float64(o.SendingNanoseconds) {
 		return 0
 	}
-	return float64(late) / float64(late+o.SendingNanoseconds)
+	return late
+}
+
+// overTime returns a direction's loss ratio, where frames that the device had not forwarded in the
+// trial's time count as lost.
+func (o Outcome) overTime(d DirectionOutcome, loss float64) float64 {
+	late := o.late(d)
+	if late == 0 || o.SendingNanoseconds <= 0 {
+		return loss
+	}
+	return loss + float64(late)/float64(late+o.SendingNanoseconds)*(1-loss)
 }
 
 // LossOverTime returns LossRatio, where frames that the device had not forwarded in the trial's time
-// count as lost.
+// count as lost. Both are of one direction.
 func (o Outcome) LossOverTime() float64 {
-	share := o.notCarried()
-	return o.LossRatio() + share*(1-o.LossRatio())
+	worst := 0.0
+	for _, d := range o.Directions {
+		worst = max(worst, o.overTime(d, d.LossRatio()))
+	}
+	return worst
 }
 
-func (o Outcome) rate(nanoseconds int64, count func(DirectionOutcome) uint64) float64 {
+// LostOverTime returns how many frames of a direction were lost, or not forwarded in the trial's time.
+func (o Outcome) LostOverTime(d DirectionOutcome) uint64 {
+	if o.late(d) == 0 {
+		return d.LostFrames()
+	}
+	return uint64(math.Ceil(o.overTime(d, d.LossRatio()) * float64(d.SentFrames)))
+}
+
+// ProvenLossOverTime returns LossOverTime without the lost frames that an interruption may explain: while
+// sending threads are away, no more can go missing for that reason than become due, and shorter times
+// than the driver counts add some.
+func (o Outcome) ProvenLossOverTime() float64 {
+	if o.SendingNanoseconds <= 0 {
+		return 0
+	}
+	away, proven := float64(o.AwayNanoseconds)/float64(o.SendingNanoseconds), 0.0
+	for _, d := range o.Directions {
+		if sent := float64(d.SentFrames); sent > 0 {
+			explained := min(ExplainedTimes*away*sent, float64(o.Explainable(d)))
+			proven = max(proven, o.overTime(d, (float64(d.LostFrames())-explained)/sent))
+		}
+	}
+	return proven
+}
+
+func (o Outcome) rate(of func(DirectionOutcome) (frames uint64, nanoseconds int64)) float64 {
 	if len(o.Directions) == 0 || o.SendingNanoseconds <= 0 {
 		return 0
 	}
 	slowest := math.Inf(1)
 	for _, d := range o.Directions {
-		whole := float64(count(d))
+		frames, nanoseconds := of(d)
+		whole := float64(frames)
 		if d.LoadPercent > 0 {
 			whole = whole * 100 / float64(d.LoadPercent)
 		}
-		slowest = min(slowest, whole)
+		slowest = min(slowest, whole/(float64(nanoseconds)/1e9))
 	}
-	return slowest / (float64(nanoseconds) / 1e9)
+	return slowest
 }

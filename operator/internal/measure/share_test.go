@@ -67,8 +67,8 @@ func TestRatesAreThoseOfTheWholeLoad(t *testing.T) {
 // TestFramesOfTheDrainTookItsTime: a device of 1,000 frames/s that was offered twice as many for
 // 1 s took another 0.5 s for what waited in the driver's ring.
 func TestFramesOfTheDrainTookItsTime(t *testing.T) {
-	o := Outcome{SendingNanoseconds: 1e9, DrainNanoseconds: 5e8, Directions: []DirectionOutcome{
-		{Direction: Forward, IntendedFrames: 2000, SentFrames: 2000, ReceivedFrames: 1500, OverflowFrames: 500},
+	o := Outcome{SendingNanoseconds: 1e9, Directions: []DirectionOutcome{
+		{Direction: Forward, IntendedFrames: 2000, SentFrames: 2000, ReceivedFrames: 1500, OverflowFrames: 500, DrainNanoseconds: 5e8},
 	}}
 	if got := o.ForwardingFramesPerSecond(); got != 1000 {
 		t.Errorf("forwarding %f, want 1000", got)

@@ -2,11 +2,15 @@ package measurer
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/procedure"
 )
 
 // TestCalibrationAfterTheChain opens the calibration's path again for the latency loads. A measurer
@@ -56,5 +60,84 @@ func TestCalibrationAfterTheChain(t *testing.T) {
 	}
 	if _, got := again.stored(t); !cmp.Equal(want, got, anySessions) {
 		t.Error(cmp.Diff(want, got, anySessions))
+	}
+}
+
+// TestOpeningsOfTheCalibration checks how the path is opened again, and that the description stays that
+// of the opening in which the rate was calibrated.
+func TestOpeningsOfTheCalibration(t *testing.T) {
+	l := newLab()
+	l.calibrateLoads, l.opensDifferently = true, true
+	l.chainReady()
+	var hops []measure.Hop
+	l.open = func(path measure.Path) error {
+		hops = append(hops, path.Hop)
+		return nil
+	}
+	m := l.measurer("a")
+	m.Instructions.Chain.Hop = measure.HopInline
+	if err := m.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// The delay at a load is compared with the chain's, the rate is the generator's alone.
+	if diff := cmp.Diff([]measure.Hop{"", measure.HopInline, measure.HopInline}, hops); diff != "" {
+		t.Error(diff)
+	}
+	store, _ := l.stored(t)
+	if g := store.Generator(); len(l.opened) != 3 || g.Calibration.Threads != 1 || g.Chain.Threads != 2 {
+		t.Errorf("%v, %+v, %+v", l.opened, g.Calibration, g.Chain)
+	}
+}
+
+// TestNoCalibrationAfterTheChain has the generator fail when everything else is measured: that costs the
+// delays without a device, and no figure.
+func TestNoCalibrationAfterTheChain(t *testing.T) {
+	gone := measure.Failf(v1alpha1.ReasonPortMissing, "", "port cal0 is gone")
+	for name, spoil := range map[string]func(*lab){
+		"the path does not open": func(l *lab) {
+			l.open = func(path measure.Path) error {
+				if path.Ports[0].Interface == "cal0" && len(l.opened) == 2 {
+					return gone
+				}
+				return nil
+			}
+		},
+		"a trial fails": func(l *lab) {
+			l.before = func(int, *measure.Outcome) error {
+				if len(l.opened) == 3 {
+					return gone
+				}
+				return nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab()
+			l.calibrateLoads = true
+			l.chainReady()
+			spoil(l)
+			if err := l.measurer("a").Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			store, got := l.stored(t)
+			if next, err := procedure.Next(l.instructions(), store.Records()); err != nil || !next.Done {
+				t.Errorf("next is %+v, %v", next, err)
+			}
+			if !slices.ContainsFunc(got.Warnings, func(w v1alpha1.Warning) bool {
+				return w.Code == v1alpha1.WarningNotCalibrated && strings.Contains(w.Message, "because port cal0 is gone (PortMissing)")
+			}) {
+				t.Errorf("%+v", got.Warnings)
+			}
+			if !store.Finished() || store.Failure() != nil || store.Progress().Percent != 100 {
+				t.Errorf("finished: %t, %+v, %+v", store.Finished(), store.Failure(), store.Progress())
+			}
+			for _, frame := range got.Frames {
+				for _, load := range frame.Latency {
+					if len(load.Directions) != 2 || (load.Bias == nil) != (load.Load != "idle") {
+						t.Errorf("%s, %s: %+v", frame.Size, load.Load, load)
+					}
+				}
+			}
+		})
 	}
 }

@@ -53,6 +53,8 @@ type lab struct {
 	scope   v1alpha1.RepeatScope
 	// calibrateLoads asks for the delay without a device at the latency loads.
 	calibrateLoads bool
+	// opensDifferently makes each opening have other threads than the one before.
+	opensDifferently bool
 	// log is what the generator's own program writes; nil if it has none.
 	log []string
 }
@@ -109,6 +111,14 @@ func (t talking) Log() []string { return t.lab.log }
 type driver struct {
 	measure.Driver
 	lab *lab
+}
+
+func (d *driver) Description() measure.Description {
+	out := d.Driver.Description()
+	if d.lab.opensDifferently {
+		out.Threads = len(d.lab.opened)
+	}
+	return out
 }
 
 func (d *driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {

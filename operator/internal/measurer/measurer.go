@@ -103,7 +103,10 @@ func (m *Measurer) measure(ctx context.Context) error {
 			return err
 		}
 		if err := m.ensurePath(ctx, step); err != nil {
-			return err
+			if err := m.keepUnlessNeeded(ctx, step, err); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := m.syncNeighbors(ctx, step); err != nil {
 			return err
@@ -112,12 +115,16 @@ func (m *Measurer) measure(ctx context.Context) error {
 		finish := m.beginEvidence(ctx, step)
 		outcome, err := m.driver.Measure(ctx, step.Trial)
 		if err != nil {
-			return fmt.Errorf("measuring stage %q with %d bytes: %w", step.Stage, step.Trial.FrameBytes, err)
+			err = fmt.Errorf("measuring stage %q with %d bytes: %w", step.Stage, step.Trial.FrameBytes, err)
+			if err := m.keepUnlessNeeded(ctx, step, err); err != nil {
+				return err
+			}
+			continue
 		}
 		// A record has the time of the wall clock alone, so that who decodes it decides as we do.
 		outcome.StartedAt = outcome.StartedAt.Round(0)
-		outcome = procedure.WithSeries(m.Instructions, step.Stage, outcome)
 		records := m.store.Records()
+		outcome = procedure.WithSeries(m.Instructions, records, step.Stage, outcome)
 		record := measure.Record{
 			Index: len(records), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat,
 			Trial: step.Trial, Outcome: outcome, Neighbors: step.Neighbors, Evidence: finish(outcome),
@@ -129,6 +136,23 @@ func (m *Measurer) measure(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// keepUnlessNeeded returns the error of a step. Where a failure costs only the delay without a device at
+// the loads, which comes after everything else, it keeps a record that says so instead.
+func (m *Measurer) keepUnlessNeeded(ctx context.Context, step procedure.Step, err error) error {
+	var failure *measure.Failure
+	if step.Stage != measure.StageCalibrateLoad || !errors.As(err, &failure) {
+		return err
+	}
+	m.Log.Warn("the delay without a device stays unknown at the loads", "error", err.Error())
+	return m.keep(ctx, measure.Record{
+		Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat, Trial: step.Trial,
+		Outcome: measure.Outcome{
+			StartedAt: time.Now().Round(0),
+			Doubts:    []measure.Doubt{{Code: failure.Reason, Detail: shorten(failure.Err.Error()), Invalid: true}},
+		},
+	})
 }
 
 // keep stores a record together with the progress that it makes.

@@ -23,7 +23,7 @@ func (m *Measurer) ensurePath(ctx context.Context, step procedure.Step) error {
 	}
 	m.close()
 	if step.Path == procedure.PathCalibration {
-		return m.useCalibration(ctx)
+		return m.useCalibration(ctx, step.Stage)
 	}
 	if err := m.waitForChain(ctx, step.Deployment); err != nil {
 		return err
@@ -39,9 +39,14 @@ func (m *Measurer) ensurePath(ctx context.Context, step procedure.Step) error {
 }
 
 // useCalibration opens the path without a device. This is the preflight: the programs can be loaded
-// and the ports exist.
-func (m *Measurer) useCalibration(ctx context.Context) error {
-	driver, err := m.openPath(ctx, *m.Instructions.Calibration)
+// and the ports exist. The delay at a load has the ring that it has on the chain's path, because after
+// a stall the wait in the ring is a part of both.
+func (m *Measurer) useCalibration(ctx context.Context, stage measure.Stage) error {
+	path := *m.Instructions.Calibration
+	if stage == measure.StageCalibrateLoad {
+		path.Hop = m.Instructions.Chain.Hop
+	}
+	driver, err := m.openPath(ctx, path)
 	var failure *measure.Failure
 	if errors.As(err, &failure) && failure.Reason == v1alpha1.ReasonNoPathThroughChain {
 		// There is no chain on this path that could be the cause.
@@ -142,9 +147,11 @@ func (m *Measurer) opened(path procedure.Path, driver measure.Driver) error {
 	description := driver.Description()
 	state := m.store.Generator()
 	state.Node, state.MeasurerVersion = m.Node, m.Version
-	if path == procedure.PathChain {
+	switch {
+	case path == procedure.PathChain:
 		state.Chain = &description
-	} else {
+	// The last opening, for the delays at the loads, changes nothing of the calibrated rate.
+	case state.Calibration == nil || !m.store.Progress().Calibrated:
 		state.Calibration = &description
 	}
 	m.Log.Info("opened", "path", path, "driver", description.Driver, "transmitPath", description.TransmitPath,

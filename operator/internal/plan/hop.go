@@ -13,7 +13,8 @@ import (
 
 // Hop returns how frames pass from the traffic ports to the first function of each direction that
 // is used, and why, in one clause. Both directions have the same answer: the one that blames the
-// device for less.
+// device for less. So has a chain of which another function does not work on the core that sends: what
+// leaves the ring at once after a stall would come to that function as a burst.
 func (p *Plan) Hop() (measure.Hop, string) {
 	g := registry.Of(v1alpha1.GeneratorDriver(p.Instructions.Driver.Name))
 	if g == nil || !g.Limits.ReceiveRing {
@@ -23,7 +24,6 @@ func (p *Plan) Hop() (measure.Hop, string) {
 		return measure.HopSeparate, fmt.Sprintf("the traffic is made on node %q and the chain runs on node %q", p.GeneratorNode, p.DeviceNode)
 	}
 	var names []string
-	tap, gateway := "", ""
 	for _, first := range p.firstHops() {
 		f := first.function
 		if wayOf(first.attachment) == wayWire {
@@ -32,20 +32,16 @@ func (p *Plan) Hop() (measure.Hop, string) {
 		if first.segment.Bridge == "" {
 			return measure.HopSeparate, fmt.Sprintf("traffic port %s joins a network that is not the operator's, so the way to function %q is not known", first.port, f.Name)
 		}
-		switch {
-		case f.IsVM():
-			tap = f.Name
-		case f.Config.Function == vnf.FunctionEncryptionGateway:
-			gateway = f.Name
-		}
 		names = append(names, fmt.Sprintf("%q", f.Name))
 	}
-	if tap != "" {
-		return measure.HopTap, fmt.Sprintf("function %q is a virtual machine with a tap on node %q, and does not work on the core that sends", tap, p.DeviceNode)
-	}
-	if gateway != "" {
-		// A program does it, or workers of the kernel on every core.
-		return measure.HopTap, fmt.Sprintf("function %q encrypts in programs of node %q that need not work on the core that sends", gateway, p.DeviceNode)
+	for _, f := range p.Functions {
+		switch {
+		case f.IsVM():
+			return measure.HopTap, fmt.Sprintf("function %q is a virtual machine on node %q, and does not work on the core that sends", f.Name, p.DeviceNode)
+		case f.Config.Function == vnf.FunctionEncryptionGateway:
+			// A program does it, or workers of the kernel on every core.
+			return measure.HopTap, fmt.Sprintf("function %q encrypts in programs of node %q that need not work on the core that sends", f.Name, p.DeviceNode)
+		}
 	}
 	return measure.HopInline, fmt.Sprintf("frames pass over a bridge of node %q to a pod with function %s, whose kernel forwards on the core that sends",
 		p.DeviceNode, strings.Join(slices.Compact(names), " or "))

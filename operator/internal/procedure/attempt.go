@@ -38,7 +38,7 @@ func ended(r measure.Record) time.Time {
 func (a attempt) interrupted() bool {
 	before := a.overload
 	for _, r := range a.trials {
-		gap := r.Outcome.StartedAt.Sub(ended(before)) - time.Duration(before.Outcome.DrainNanoseconds)
+		gap := r.Outcome.StartedAt.Sub(ended(before)) - before.Outcome.Drain()
 		if gap < 0 || gap > maxRecoveryGap {
 			return true
 		}

@@ -118,6 +118,7 @@ func TestInterruptedTrials(t *testing.T) {
 		"a long time away, always": {maxSteps, func(r *measure.Record) {
 			lose(r, 1, r.Outcome.Directions[1].IntendedFrames/1000)
 			r.Outcome.LongestAwayNanoseconds = (2 * time.Millisecond).Nanoseconds()
+			inRing(r)
 		}, v1alpha1.CauseGeneratorCeiling},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +161,10 @@ func TestInterruptedTrials(t *testing.T) {
 func TestOverloadWhileInterrupted(t *testing.T) {
 	instr := onOneCore()
 	b := newBench(hardCap())
-	b.spoil = func(r *measure.Record) { r.Outcome.LongestAwayNanoseconds = (5 * time.Millisecond).Nanoseconds() }
+	b.spoil = func(r *measure.Record) {
+		r.Outcome.LongestAwayNanoseconds = (5 * time.Millisecond).Nanoseconds()
+		inRing(r)
+	}
 	records, err := b.run(t, instr, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -180,25 +184,29 @@ func TestOverloadWhileInterrupted(t *testing.T) {
 func TestDecided(t *testing.T) {
 	goals := []v1alpha1.Goal{{Name: "NDR"}, {Name: "PDR", LossPartsPerMillion: 1000}}
 	for _, test := range []struct {
-		name string
-		lost uint64
-		away time.Duration
-		want bool
+		name       string
+		lost       uint64
+		away, late time.Duration
+		want       bool
 	}{
-		{"nothing is missing", 0, 20 * time.Millisecond, true},
-		{"a third is missing, and 2 % of the time", 33_000, 20 * time.Millisecond, true},
-		{"as much is missing as was due", 2_000, 20 * time.Millisecond, false},
-		{"all of it misses PDR, and what stays meets it", 2_050, 10 * time.Millisecond, false},
-		{"all of it meets PDR, and some stays for NDR", 90, 400 * time.Microsecond, true},
-		{"all of it meets PDR, and nothing stays for NDR", 70, 400 * time.Microsecond, false},
-		{"some stays for NDR, and PDR depends on it", 150, 500 * time.Microsecond, false},
-		{"the driver counts no time", 33_000, 0, false},
+		{"nothing is missing", 0, 20 * time.Millisecond, 0, true},
+		{"a third is missing, and 2 % of the time", 33_000, 20 * time.Millisecond, 0, true},
+		{"as much is missing as was due", 2_000, 20 * time.Millisecond, 0, false},
+		{"all of it misses PDR, and what stays meets it", 2_050, 10 * time.Millisecond, 0, false},
+		{"all of it meets PDR, and some stays for NDR", 90, 400 * time.Microsecond, 0, true},
+		{"all of it meets PDR, and nothing stays for NDR", 70, 400 * time.Microsecond, 0, false},
+		{"some stays for NDR, and PDR depends on it", 150, 500 * time.Microsecond, 0, false},
+		{"the driver counts no time", 33_000, 0, 0, false},
+		{"a queue alone misses both, and a few frames are missing", 3, 2 * time.Millisecond, 20 * time.Millisecond, true},
+		{"a queue that the interruption explains", 3, 2 * time.Millisecond, 4 * time.Millisecond, false},
+		{"nothing is missing, and the queue alone misses both", 0, 2 * time.Millisecond, 20 * time.Millisecond, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := measure.Record{Stage: measure.StageThroughput, Outcome: measure.Outcome{
 				SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(),
-				Directions: []measure.DirectionOutcome{{IntendedFrames: 100_000, SentFrames: 100_000, ReceivedFrames: 100_000 - test.lost}},
+				Directions: []measure.DirectionOutcome{{IntendedFrames: 100_000, SentFrames: 100_000, ReceivedFrames: 100_000 - test.lost, DrainNanoseconds: test.late.Nanoseconds()}},
 			}}
+			inRing(&r)
 			if got := decided(r, goals); got != test.want {
 				t.Errorf("decided is %t", got)
 			}
@@ -215,7 +223,7 @@ func TestInterruptionExplainsTheRing(t *testing.T) {
 		hop      measure.Hop
 		overflow uint64
 		want     bool
-	}{{measure.HopInline, 0, false}, {measure.HopInline, 300, true}, {measure.HopSeparate, 0, true}} {
+	}{{measure.HopInline, 0, false}, {measure.HopInline, 300, true}, {measure.HopSeparate, 0, false}, {measure.HopTap, 300, false}, {"", 300, false}} {
 		r := measure.Record{Stage: measure.StageLatency, Outcome: measure.Outcome{
 			Hop: test.hop, SendingNanoseconds: time.Second.Nanoseconds(), LongestAwayNanoseconds: (10 * time.Millisecond).Nanoseconds(),
 			Directions: []measure.DirectionOutcome{{IntendedFrames: 100_000, SentFrames: 100_000, ReceivedFrames: 99_500, OverflowFrames: test.overflow}},
@@ -247,9 +255,10 @@ func TestFillingTheRingIsNotThroughput(t *testing.T) {
 		frames := uint64(test.load)
 		waiting := max(0, test.load-deviceRate)
 		o := measure.Outcome{
-			Hop: test.hop, SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(),
-			DrainNanoseconds: int64(min(ringFrames, waiting) / deviceRate * 1e9), TotalNanoseconds: time.Second.Nanoseconds(),
-			Directions: []measure.DirectionOutcome{{IntendedFrames: frames, SentFrames: frames, ReceivedFrames: frames}},
+			Hop: test.hop, SendingNanoseconds: time.Second.Nanoseconds(), AwayNanoseconds: test.away.Nanoseconds(), TotalNanoseconds: time.Second.Nanoseconds(),
+			Directions: []measure.DirectionOutcome{{
+				IntendedFrames: frames, SentFrames: frames, ReceivedFrames: frames, DrainNanoseconds: int64(min(ringFrames, waiting) / deviceRate * 1e9),
+			}},
 		}
 		w := &replay{instr: onOneCore()}
 		trial, err := w.searchTrial(measure.Record{Stage: measure.StageThroughput, Outcome: o,
@@ -277,6 +286,7 @@ func TestABusyNeighborIsNeverTheDevice(t *testing.T) {
 			frames := uint64(away.Seconds() * float64(r.Trial.IntendedFramesPerSecond))
 			r.Outcome.LongestAwayNanoseconds = away.Nanoseconds() + 1
 			lose(r, random.IntN(2), frames)
+			inRing(r)
 			if random.IntN(2) == 0 {
 				preempt(r)
 			}

@@ -135,6 +135,24 @@ func TestCompactWhatDoesNotCount(t *testing.T) {
 	}
 }
 
+// An interrupted trial of a search counts where its verdict is clear, and its peak is the throughput's then.
+func TestCompactKeepsThePeak(t *testing.T) {
+	r := measure.Record{Stage: measure.StageThroughput, Outcome: measure.Outcome{
+		SendingNanoseconds: int64(time.Second), AwayNanoseconds: int64(time.Millisecond),
+		Directions: []measure.DirectionOutcome{{
+			IntendedFrames: 1000, SentFrames: 1000, ReceivedFrames: 500, MostInMillisecond: 7, Latency: measure.Delays{Samples: 500},
+		}},
+	}}
+	preempt(&r)
+	if p := (&part{}); !(&sorter{}).counts(p, r) {
+		t.Error("it does not count")
+	}
+	r.Outcome = Compact(r)
+	if got := r.Outcome.Directions[0]; got.Latency.Samples != 0 || peakOf([]measure.Record{r}) != 7000 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func asJSON(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)

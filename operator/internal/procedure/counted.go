@@ -15,7 +15,7 @@ func Counted(instr measure.Instructions, records []measure.Record) map[int]bool 
 }
 
 // MadeAgain returns the indexes of the records that others replace: of trials that were invalid,
-// disturbed or interrupted, and of what a session left unfinished.
+// disturbed, interrupted or prolonged, and of what a session left unfinished.
 func MadeAgain(instr measure.Instructions, records []measure.Record) map[int]bool {
 	found := map[int]bool{}
 	sides, ends := replaySides(instr, records, "")

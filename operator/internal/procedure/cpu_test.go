@@ -239,7 +239,7 @@ func TestEvidenceRoom(t *testing.T) {
 			taken += room
 			trials++
 		}
-		if free := measure.MaximumResultsBytes - expected; taken > max(0, free/2) || taken > maxEvidenceBytes {
+		if free := measure.MaximumResultsBytes - expected; taken > max(0, free/3) || taken > maxEvidenceBytes {
 			t.Errorf("%d sizes: %d bytes of evidence in %d trials, %d are free", sizes, taken, trials, free)
 		}
 	}

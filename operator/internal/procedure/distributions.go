@@ -15,8 +15,8 @@ const (
 
 // FitDistributions returns an outcome with the distributions that its record may keep, after the
 // earlier records: those of trials whose delays are figures, in all directions alike. Where both do
-// not fit it keeps the delay and not the lateness. They take at most a quarter of what the records
-// leave free, so that they never prevent a measurement, and an equal share for each expected trial.
+// not fit it keeps the delay and not the lateness. They take at most a sixth of what the records
+// leave free, so that they do not prevent a measurement, and an equal share for each expected trial.
 func FitDistributions(instr measure.Instructions, records []measure.Record, stage measure.Stage, outcome measure.Outcome) measure.Outcome {
 	room := 0
 	if m := measurementOf(stage); m != nil && m.stage() == stage && m.distributions() {
@@ -51,7 +51,7 @@ func distributionRoom(instr measure.Instructions, records []measure.Record) int 
 		delay, lateness := distributionBytes(r.Outcome)
 		taken += delay + lateness
 	}
-	all := min((measure.MaximumResultsBytes-ExpectedBytes(instr))/4, maxDistributionBytes)
+	all := min(freeBytes(instr)/furtherShare, maxDistributionBytes)
 	return max(0, min(all/trials, all-taken, maxRecordDistributions))
 }
 

@@ -67,7 +67,7 @@ func TestDistributionsAreBounded(t *testing.T) {
 			taken += delay + lateness
 			records = append(records, measure.Record{Outcome: outcome})
 		}
-		if free := measure.MaximumResultsBytes - ExpectedBytes(instr); taken > max(0, free/4) || taken > maxDistributionBytes {
+		if free := measure.MaximumResultsBytes - ExpectedBytes(instr); taken > max(0, free/6) || taken > maxDistributionBytes {
 			t.Errorf("%d sizes: %d bytes, %d are free", sizes, taken, free)
 		}
 		if taken == 0 && sizes < 8 {

@@ -19,7 +19,7 @@ func doubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 			out = append(out, v1alpha1.DoubtCode(code))
 		}
 		// The search knows which interruptions matter to its goals.
-		if interrupted(r) && r.Stage != measure.StageThroughput {
+		if lossExcuse(r) != "" && r.Stage != measure.StageThroughput {
 			out = append(out, v1alpha1.DoubtInterruptedTrials)
 		}
 	}
@@ -40,11 +40,15 @@ func loadDoubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 
 // awayOf returns the time for which sending threads were kept off their cores, as a share of its
 // trial in parts per million, the largest of the trials with longestAway in one piece; 0 for none. A
-// frame that is due in it leaves late, which is part of its delay, whether frames are lost or not.
+// frame that is due in it leaves late, which is part of its delay, whether frames are lost or not. Where
+// the driver's ring is not the device's, such a frame is not sent.
 func awayOf(records []measure.Record) int64 {
 	most := int64(0)
 	for _, r := range records {
 		o := r.Outcome
+		if o.Hop == measure.HopTap || o.Hop == measure.HopSeparate {
+			continue
+		}
 		if time.Duration(o.LongestAwayNanoseconds) > longestAway && o.SendingNanoseconds > 0 {
 			away := min(max(o.AwayNanoseconds, o.LongestAwayNanoseconds), o.SendingNanoseconds)
 			most = max(most, lossPartsPerMillion(uint64(away), uint64(o.SendingNanoseconds)))

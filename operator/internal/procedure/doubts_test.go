@@ -219,5 +219,11 @@ func TestStallsWithoutLoss(t *testing.T) {
 		if got := awayOf([]measure.Record{record, {}}); got != test.want {
 			t.Errorf("%v of 2 s, %v in one piece: %d ppm, want %d", test.all, test.longest, got, test.want)
 		}
+		for hop, want := range map[measure.Hop]int64{measure.HopInline: test.want, measure.HopTap: 0, measure.HopSeparate: 0} {
+			record.Outcome.Hop = hop
+			if got := awayOf([]measure.Record{record}); got != want {
+				t.Errorf("%v of 2 s, %v in one piece, hop %s: %d ppm, want %d", test.all, test.longest, hop, got, want)
+			}
+		}
 	}
 }

@@ -10,8 +10,8 @@ const (
 )
 
 // EvidenceRoom returns how many bytes the next trial's evidence may take, given what the earlier
-// trials took. All evidence takes at most half of what the records leave free, so that it never
-// prevents a measurement, and an equal share for each expected trial.
+// trials took. All evidence takes at most a third of what the records leave free, so that it does not
+// prevent a measurement, and an equal share for each expected trial.
 func EvidenceRoom(instr measure.Instructions, taken int) int {
 	trials := 0
 	for _, ph := range expectedPhases(instr) {
@@ -22,6 +22,6 @@ func EvidenceRoom(instr measure.Instructions, taken int) int {
 	if trials == 0 {
 		return 0
 	}
-	all := min((measure.MaximumResultsBytes-ExpectedBytes(instr))/2, maxEvidenceBytes)
+	all := min(freeBytes(instr)/evidenceShare, maxEvidenceBytes)
 	return max(0, min(all/trials, all-taken, maxRecordEvidence))
 }

@@ -107,7 +107,8 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 		return w.chainFailed(p.size, rate)
 	}
 	p.over = len(p.counted) >= int(f.Repeats)
-	p.left = w.fixedLoadTime(int(f.Repeats) - len(p.counted))
+	left := int(f.Repeats) - len(p.counted)
+	p.left = w.fixedLoadTime(left) + time.Duration(left)*(p.next.Duration()-time.Duration(seconds(f.DurationSeconds)))
 	if discarded(f) > 0 && !warm {
 		p.nextStage = stageDiscard
 		p.next.DurationNanoseconds = discarded(f)

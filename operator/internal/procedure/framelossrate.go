@@ -140,6 +140,16 @@ func (w *replay) lossCurve(p *part) *v1alpha1.FrameLossRateResult {
 	return out
 }
 
+// CountsOverTime reports whether figures of a stage's trials say what the device carries: what it did not
+// forward in the trial's time counts as lost in them.
+func CountsOverTime(stage measure.Stage) bool {
+	switch stage {
+	case measure.StageThroughput, stageFrameLossRate, stageReceiveRate, stageOverload:
+		return true
+	}
+	return false
+}
+
 // worstLoss returns the loss of the worse direction.
 func worstLoss(o measure.Outcome) int64 {
 	worst := int64(0)
@@ -149,8 +159,8 @@ func worstLoss(o measure.Outcome) int64 {
 	return worst
 }
 
-// lossOverTime returns the same with the frames that did not leave the generator's ring in the
-// trial's time, for figures that say what the device carries. It rounds up too.
+// lossOverTime returns the same with the frames that did not leave the generator's ring, or a queue of
+// the device, in the trial's time, for figures that say what the device carries. It rounds up too.
 func lossOverTime(o measure.Outcome) int64 {
 	if over := o.LossOverTime(); over > o.LossRatio() {
 		return int64(math.Ceil(over * 1e6))

@@ -27,11 +27,33 @@ func isInterruption(code string) bool {
 	return code == measure.DoubtPreempted || code == measure.DoubtSteal
 }
 
-// interruptedBy returns why the frames that are missing in a trial may not be the device's loss,
-// in one clause; "" where they are. A program or a hypervisor kept a sending thread off its core:
-// the driver says so itself, or the longest time of that explains at least half of the loss in
-// every direction that lost frames.
+// interruptedBy returns what a program or a hypervisor changed in a trial by keeping a sending thread
+// off its core, in one clause; "" for nothing.
 func interruptedBy(r measure.Record) string {
+	if why := lossExcuse(r); why != "" {
+		return why
+	}
+	if stalled(r) {
+		return fmt.Sprintf("threads that send were kept off their cores for %v and left frames unsent", briefly(time.Duration(r.Outcome.AwayNanoseconds)))
+	}
+	return ""
+}
+
+// stalled reports whether the generator left more unsent than the search tolerates, of which the time
+// away explains all, in every direction. With HopInline such frames wait in the device's ring.
+func stalled(r measure.Record) bool {
+	o := r.Outcome
+	if o.Hop == measure.HopInline || o.AwayNanoseconds <= 0 || o.SendingNanoseconds <= 0 {
+		return false
+	}
+	explained := measure.ExplainedTimes * float64(o.AwayNanoseconds) / float64(o.SendingNanoseconds)
+	return fellShort(r) && o.UnsentRatio() <= explained
+}
+
+// lossExcuse returns why the frames that are missing in a trial may not be the device's loss, in one
+// clause; "" where they are. The driver says so itself, or the longest time away explains at least half
+// of the loss in every direction that lost frames.
+func lossExcuse(r measure.Record) string {
 	for _, d := range r.Outcome.Doubts {
 		if d.Invalid && isInterruption(d.Code) && !isExpectedIn(r.Stage, d.Code) {
 			return because(d)
@@ -54,24 +76,16 @@ func interruptedBy(r measure.Record) string {
 func interrupted(r measure.Record) bool { return interruptedBy(r) != "" }
 
 // decided reports whether an interrupted trial gives each goal of the search the same verdict with
-// all of its loss as without the part that the interruption explains. While sending threads are
-// away, no more frames can go missing for that reason than become due, and shorter times than the
-// driver counts add some.
+// all of its loss as without the part that the interruption explains. Frames that were not sent decide
+// nothing, so what was lost has to miss each goal.
 func decided(r measure.Record, goals []v1alpha1.Goal) bool {
 	if r.Stage != measure.StageThroughput || r.Outcome.AwayNanoseconds <= 0 || r.Outcome.SendingNanoseconds <= 0 {
 		return false
 	}
-	away := float64(r.Outcome.AwayNanoseconds) / float64(r.Outcome.SendingNanoseconds)
-	proven := 0.0
-	for _, d := range r.Outcome.Directions {
-		lost, due := float64(d.LostFrames()), float64(max(d.IntendedFrames, d.SentFrames))
-		if due > 0 {
-			proven = max(proven, (lost-min(measure.ExplainedTimes*away*due, float64(r.Outcome.Explainable(d))))/due)
-		}
-	}
+	all, proven := r.Outcome.LossOverTime(), r.Outcome.ProvenLossOverTime()
 	for _, g := range goals {
 		allowed := float64(g.LossPartsPerMillion) / 1e6
-		if proven <= allowed && r.Outcome.LossRatio() > allowed {
+		if proven <= allowed && (all > allowed || stalled(r)) {
 			return false
 		}
 	}
@@ -89,8 +103,10 @@ type sorter struct {
 	once bool
 	// prolongs says that a trial whose queue still grows is made again with twice its time.
 	prolongs bool
-	// invalid, disturbances, interruptions and prolonged are how many there are in a row.
-	invalid, disturbances, interruptions, prolonged int
+	// invalid, disturbances and interruptions are how many there are in a row.
+	invalid, disturbances, interruptions int
+	// prolonged is how often the time of the trials was doubled; those that follow keep it.
+	prolonged int
 	// again is how many disturbed, interrupted and prolonged trials there are in all.
 	again int
 	// spent is the time since the last trial that counts.
@@ -111,7 +127,7 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 		s.invalid, s.prolonged, s.again = 0, s.prolonged+1, s.again+1
 	default:
 		p.before = append(p.before, s.spent)
-		s.invalid, s.interruptions, s.disturbances, s.prolonged, s.spent = 0, 0, 0, 0, 0
+		s.invalid, s.interruptions, s.disturbances, s.spent = 0, 0, 0, 0
 		p.counted = append(p.counted, r)
 		return true
 	}
@@ -132,9 +148,10 @@ func (w *replay) unproven(r measure.Record) bool {
 	return w.undecided(r) || hasDoubt(r, measure.DoubtTransmitUnproven)
 }
 
-// undecided reports whether an interruption may have changed what a record shows.
+// undecided reports whether an interruption may explain the loss of a record. Frames that a stall left
+// unsent explain none.
 func (w *replay) undecided(r measure.Record) bool {
-	return interrupted(r) && !decided(r, w.goals())
+	return lossExcuse(r) != "" && !decided(r, w.goals())
 }
 
 // goals returns those of the search; nil without one.
@@ -170,7 +187,7 @@ func (w *replay) warnInterrupted(d *warningList, size measure.Size) {
 		for _, r := range p.counted {
 			trials++
 			if w.undecided(r) {
-				count, last = count+1, interruptedBy(r)
+				count, last = count+1, lossExcuse(r)
 			}
 		}
 	}

@@ -114,7 +114,7 @@ func (latencyOf) fill(w *replay, p *part, records []measure.Record) error {
 		return w.chainFailed(p.size, rate)
 	}
 	p.over = len(p.counted) >= trials
-	p.left = w.cost(trials-len(p.counted), nanoseconds)
+	p.left = w.cost(trials-len(p.counted), p.next.DurationNanoseconds)
 	return nil
 }
 

@@ -35,8 +35,8 @@ func (loadCalibrationOf) expected(w *replay, _ phase) time.Duration {
 }
 
 // fill asks for one trial at the load's rate, over repeats their mean. A rate that was calibrated
-// before the chain is not measured again. Where the generator is not reliable any more, the bias
-// stays unknown: what was measured does not depend on it.
+// before the chain is not measured again. Where the generator is not reliable any more, or does not
+// reach the load, the bias stays unknown: what was measured does not depend on it.
 func (loadCalibrationOf) fill(w *replay, p *part, records []measure.Record) error {
 	rate := uint64(0)
 	for _, l := range w.latencyResults(p.size) {
@@ -48,11 +48,40 @@ func (loadCalibrationOf) fill(w *replay, p *part, records []measure.Record) erro
 		p.over, p.skipped = true, true
 		return nil
 	}
+	if p.failure = w.failureOf(records); p.failure != "" {
+		p.over, p.skipped = true, true
+		return nil
+	}
 	p.next = w.trial(p.size, rate, w.calibrationDuration())
-	if err := p.once(records); err != nil || p.over && nothingReceived(p.last().Outcome) {
+	if err := p.once(records); err != nil || p.over && (nothingReceived(p.last().Outcome) || fellShort(*p.last())) {
 		p.over, p.skipped = true, true
 	}
 	return nil
+}
+
+// failureOf returns why the generator failed in one of the records, which measured nothing then, or at a
+// load before; "" where it did not. One failure is enough: to open the path again may take long.
+func (w *replay) failureOf(records []measure.Record) string {
+	for _, p := range w.parts {
+		if p.failure != "" {
+			return p.failure
+		}
+	}
+	for _, r := range records {
+		if len(r.Outcome.Directions) == 0 {
+			return invalidReason(r)
+		}
+	}
+	return ""
+}
+
+// warn says once why delays without a device are not known.
+func (loadCalibrationOf) warn(_ *replay, d *warningList, _ measure.Size, parts []*part) {
+	for _, p := range parts {
+		if p.failure != "" {
+			d.add(v1alpha1.WarningNotCalibrated, wholeRun, "The delay without a device is not known at latency loads: it could not be measured after everything else, because %s.", p.failure)
+		}
+	}
 }
 
 // lowCalibrationRate returns the load at which the delay is measured before the chain, and 0 before

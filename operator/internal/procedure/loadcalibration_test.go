@@ -106,6 +106,13 @@ func TestUnreliableLoadCalibration(t *testing.T) {
 				r.Outcome.Directions[i].ReceivedFrames = 0
 			}
 		},
+		"the load is not reached": func(r *measure.Record) {
+			for i := range r.Outcome.Directions {
+				d := &r.Outcome.Directions[i]
+				d.SentFrames -= d.SentFrames / 100
+				d.ReceivedFrames = d.SentFrames
+			}
+		},
 	} {
 		instr := calibratedLoads()
 		b := newBench(hardCap())

@@ -128,7 +128,7 @@ func WantsEvidence(stage measure.Stage) bool {
 }
 
 // Compact returns what of a record's outcome is stored. No figure reads the delays of a trial that
-// never counts, or of one of the search that was interrupted; the search reads how much its queue grew.
+// never counts, or of one of the search that was interrupted. That may count, and then its peak does.
 func Compact(r measure.Record) measure.Outcome {
 	m := measurementOf(r.Stage)
 	switch {
@@ -138,7 +138,9 @@ func Compact(r measure.Record) measure.Outcome {
 		return countsOnly(r.Outcome)
 	case r.Stage == measure.StageThroughput && interrupted(r):
 		kept := countsOnly(r.Outcome)
-		kept.QueueGrowthNanoseconds = r.Outcome.QueueGrowthNanoseconds
+		for i, d := range r.Outcome.Directions {
+			kept.Directions[i].MostInMillisecond = d.MostInMillisecond
+		}
 		return kept
 	}
 	return m.compact(r.Outcome)

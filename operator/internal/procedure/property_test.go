@@ -76,6 +76,7 @@ func spoil(random *rand.Rand, r *measure.Record) {
 		preempt(r)
 	case 6:
 		lose(r, random.IntN(2), 300)
+		inRing(r)
 		r.Outcome.LongestAwayNanoseconds = int64(random.IntN(20_000_000))
 	case 7:
 		for i := range r.Outcome.Directions {

@@ -12,7 +12,7 @@ const (
 	// maxGrowth is how much longer every frame at the end of a trial at a load may take than the
 	// fastest one at its beginning: a queue that does not grow is empty now and then.
 	maxGrowth = time.Millisecond
-	// maxProlonged is how often in a row a trial whose queue still grows is made again with twice its
+	// maxProlonged is how often in a part a trial whose queue still grows is made again with twice its
 	// time, longestProlonged how long it may become.
 	maxProlonged     = 2
 	longestProlonged = 2 * time.Minute
@@ -21,19 +21,17 @@ const (
 // grownTooMuch reports whether a queue still grew at a trial's end, beyond what an interruption
 // explains: the load is more than the device forwards, and a longer trial has longer delays.
 func grownTooMuch(r measure.Record) bool {
-	return time.Duration(r.Outcome.QueueGrowthNanoseconds-measure.ExplainedTimes*r.Outcome.AwayNanoseconds) > maxGrowth
+	return r.Outcome.QueueGrowth()-time.Duration(measure.ExplainedTimes*r.Outcome.AwayNanoseconds) > maxGrowth
 }
 
 func growth(r measure.Record) string {
-	return fmt.Sprintf("a queue still grew at the end, by %v of delay in %v", briefly(r.Outcome.QueueGrowthNanoseconds), r.Trial.Duration())
+	return fmt.Sprintf("a queue still grew at the end, by %v of delay in %v", briefly(r.Outcome.QueueGrowth()), r.Trial.Duration())
 }
 
-func briefly(nanoseconds int64) time.Duration {
-	return time.Duration(nanoseconds).Round(time.Duration(max(1, nanoseconds/1000)))
-}
+func briefly(d time.Duration) time.Duration { return d.Round(max(1, d/1000)) }
 
 // takeProlonged sorts records as take does. The next trial has twice the time where the queue still
-// grew in the last one.
+// grew in the last one, and trials after it keep that time, so that the repeats of a part are alike.
 func (p *part) takeProlonged(records []measure.Record) error {
 	s := sorter{prolongs: true}
 	for _, r := range records {
@@ -55,6 +53,6 @@ func warnGrowing(d *warningList, p *part, what string) {
 		d.add(v1alpha1.WarningQueueGrowing, p.size,
 			"In %d of the %d trials of %s that count a queue still grew at the end: in the last, every frame took %v longer than the fastest ones %v before. "+
 				"The load is more than the device forwards, and longer trials have longer delays.",
-			count, len(p.counted), what, briefly(last.Outcome.QueueGrowthNanoseconds), last.Trial.Duration())
+			count, len(p.counted), what, briefly(last.Outcome.QueueGrowth()), last.Trial.Duration())
 	}
 }

@@ -35,6 +35,23 @@ func TestFillingABufferIsNotThroughput(t *testing.T) {
 	}
 }
 
+// The loss at a lower bound is what the throughput lacks of the load, with what filled a buffer.
+func TestLossAtTheLowerBoundIsOverTime(t *testing.T) {
+	instr := instructions()
+	goal := instr.Throughput.Goals[1]
+	goal.LossPartsPerMillion = 50_000
+	instr.Latency, instr.Sizes, instr.Throughput.Goals = nil, sizes(64), []v1alpha1.Goal{goal}
+	records, err := newBench(simulated.Buffered{Device: simulated.HardCap{CapacityFramesPerSecond: 200_000}, Buffer: time.Second}).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Results(instr, records).Frames[0].Throughput[0]
+	missing := 1 - float64(r.FramesPerSecond)/float64(r.LowerBoundFramesPerSecond)
+	if lost := float64(r.LossPartsPerMillion) / 1e6; math.Abs(lost-missing) > 0.001 || lost < 0.01 {
+		t.Errorf("a loss of %.4f, and %.4f of the load is missing: %+v", lost, missing, r)
+	}
+}
+
 // A queue that grows in the device is its loss on any path, unless another program held the
 // generator's core.
 func TestGrowthIsLoss(t *testing.T) {
@@ -54,8 +71,9 @@ func TestGrowthIsLoss(t *testing.T) {
 	} {
 		o := measure.Outcome{
 			Hop: test.hop, SendingNanoseconds: int64(trial), TotalNanoseconds: int64(trial), AwayNanoseconds: int64(test.away),
-			DrainNanoseconds: int64(test.drain), QueueGrowthNanoseconds: int64(test.growth),
-			Directions: []measure.DirectionOutcome{{IntendedFrames: 1000, SentFrames: 1000, ReceivedFrames: 1000}},
+			Directions: []measure.DirectionOutcome{{
+				IntendedFrames: 1000, SentFrames: 1000, ReceivedFrames: 1000, DrainNanoseconds: int64(test.drain), QueueGrowthNanoseconds: int64(test.growth),
+			}},
 		}
 		got, err := (&replay{}).searchTrial(measure.Record{Stage: measure.StageThroughput, Outcome: o,
 			Trial: measure.Trial{IntendedFramesPerSecond: 1000, DurationNanoseconds: int64(trial)}})
@@ -109,7 +127,7 @@ func TestProlongedTrials(t *testing.T) {
 		"a long trial":                 {atLoads(110_000, 45*time.Second), 100_000, time.Minute, measure.StageLatency, []float64{45, 90}, true},
 		"the longest trial":            {atLoads(110_000, 61*time.Second), 100_000, time.Minute, measure.StageLatency, []float64{61}, true},
 		"tagged frames":                {tagged, 100_000, time.Minute, measure.StageLatency, []float64{2, 2}, true},
-		"fixed load":                   {fixed, 100_000, time.Minute, stageFixedLoad, []float64{2, 4, 8, 2, 4, 8}, true},
+		"fixed load":                   {fixed, 100_000, time.Minute, stageFixedLoad, []float64{2, 4, 8, 8}, true},
 		"a soak":                       {soak, 100_000, time.Minute, stageSoak, []float64{10, 10}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +166,7 @@ func TestProlongedOnce(t *testing.T) {
 	b := newBench(simulated.HardCap{CapacityFramesPerSecond: 1e6})
 	b.spoil = func(r *measure.Record) {
 		if r.Stage == measure.StageLatency && r.Trial.Duration() == 2*time.Second {
-			r.Outcome.QueueGrowthNanoseconds = int64(2345 * time.Microsecond)
+			r.Outcome.Directions[0].QueueGrowthNanoseconds = int64(2345 * time.Microsecond)
 		}
 	}
 	records, err := b.run(t, instr, nil)

@@ -169,7 +169,7 @@ func (w *replay) usable(p *part, attempts []attempt) (last *attempt, invalid int
 		switch {
 		case invalidReason(a.overload) != "":
 			invalid++
-		case disturbed(a.overload, reached) && !a.overloaded(throughput) && disturbances < maxDisturbed:
+		case (disturbed(a.overload, reached) || stalled(a.overload)) && !a.overloaded(throughput) && disturbances < maxDisturbed:
 			invalid, disturbances = 0, disturbances+1
 		default:
 			last, invalid, disturbances = &attempts[i], 0, 0

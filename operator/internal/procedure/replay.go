@@ -67,6 +67,8 @@ type part struct {
 	over bool
 	// skipped is a latency load that could not be derived.
 	skipped bool
+	// failure is why the delay without a device could not be measured.
+	failure string
 	// next and why are the trial to make while the phase is not over.
 	next measure.Trial
 	why  string

@@ -134,7 +134,7 @@ func (w *replay) searchResults(p *part) []v1alpha1.ThroughputResult {
 			LineRatePartsPerMillion:   signed(share(rate, lineRate(w.instr, size))),
 			LowerBoundFramesPerSecond: signed(r.LowerBoundFramesPerSecond),
 			UpperBoundCause:           w.cause(p, r),
-			LossPartsPerMillion:       p.lossAt(r.LowerBoundFramesPerSecond),
+			LossPartsPerMillion:       p.lossAt(r.LowerBoundFramesPerSecond, measure.Outcome.LostOverTime),
 			Trials:                    int32(len(p.history)),
 			PeakFramesPerSecond:       max(peakOf(p.atLoad(r.LowerBoundFramesPerSecond)), peakOf(p.atLoad(r.UpperBoundFramesPerSecond))),
 			Doubts:                    w.throughputDoubts(p, r),
@@ -152,7 +152,7 @@ func (w *replay) searchResults(p *part) []v1alpha1.ThroughputResult {
 }
 
 // lossAt returns what was lost of all frames sent at a load, in the worse direction.
-func (p *part) lossAt(load uint64) int64 {
+func (p *part) lossAt(load uint64, lost func(measure.Outcome, measure.DirectionOutcome) uint64) int64 {
 	type count struct{ sent, lost uint64 }
 	counts := map[measure.Direction]count{}
 	for _, r := range p.counted {
@@ -161,7 +161,7 @@ func (p *part) lossAt(load uint64) int64 {
 		}
 		for _, d := range r.Outcome.Directions {
 			c := counts[d.Direction]
-			counts[d.Direction] = count{sent: c.sent + d.SentFrames, lost: c.lost + d.LostFrames()}
+			counts[d.Direction] = count{sent: c.sent + d.SentFrames, lost: c.lost + lost(r.Outcome, d)}
 		}
 	}
 	worst := int64(0)

@@ -21,7 +21,7 @@ func slowInRing(framesPerSecond float64) func(*measure.Record) {
 			return
 		}
 		o := &r.Outcome
-		o.Hop, o.DrainNanoseconds, o.Doubts = measure.HopInline, 0, nil
+		o.Hop, o.Doubts = measure.HopInline, nil
 		o.StartedAt = o.StartedAt.Add(drained)
 		seconds := time.Duration(o.SendingNanoseconds).Seconds()
 		for i := range o.Directions {
@@ -34,9 +34,9 @@ func slowInRing(framesPerSecond float64) func(*measure.Record) {
 			d.LeftFrames = uint64(waiting - drain*framesPerSecond)
 			d.ReceivedFrames = d.SentFrames - d.OverflowFrames - d.LeftFrames
 			d.Latency.Samples = d.ReceivedFrames
-			o.DrainNanoseconds = max(o.DrainNanoseconds, int64(drain*1e9))
+			d.DrainNanoseconds = int64(drain * 1e9)
 		}
-		drained += time.Duration(o.DrainNanoseconds)
+		drained += o.Drain()
 	}
 }
 

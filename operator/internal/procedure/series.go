@@ -15,12 +15,13 @@ var seriesSlots = []int{64, 32, 16}
 // withSeries are the stages whose records have a series: those that hold a load for its delays.
 var withSeries = []measure.Stage{measure.StageLatency, stageFixedLoad, stageSoak}
 
-// WithSeries returns an outcome with as much of its series as its record has room for. All series
-// together take at most a quarter of what the records leave free.
-func WithSeries(instr measure.Instructions, stage measure.Stage, outcome measure.Outcome) measure.Outcome {
+// WithSeries returns an outcome with as much of its series as its record has room for, after the earlier
+// records. All series together take at most a sixth of what the records leave free; trials that are made
+// again take theirs from those that follow.
+func WithSeries(instr measure.Instructions, records []measure.Record, stage measure.Stage, outcome measure.Outcome) measure.Outcome {
 	most := 0
 	if slices.Contains(withSeries, stage) {
-		most = slotsKept(instr)
+		most = slotsKept(instr, records)
 	}
 	outcome.Directions = slices.Clone(outcome.Directions)
 	for i := range outcome.Directions {
@@ -29,19 +30,30 @@ func WithSeries(instr measure.Instructions, stage measure.Stage, outcome measure
 	return outcome
 }
 
-// slotsKept returns how many slots each kept series may have; 0 for none.
-func slotsKept(instr measure.Instructions) int {
-	trials := 0
+// slotsKept returns how many slots the next kept series may have; 0 for none.
+func slotsKept(instr measure.Instructions, records []measure.Record) int {
+	trials, taken := 0, 0
 	for _, ph := range expectedPhases(instr) {
 		if slices.Contains(withSeries, ph.stage()) {
 			trials += ph.expectedTrials
 		}
 	}
-	room := (measure.MaximumResultsBytes - ExpectedBytes(instr)) / 4
-	for _, slots := range seriesSlots {
-		if trials*slots*seriesSlotBytes <= room {
-			return slots
+	for _, r := range records {
+		for _, d := range r.Outcome.Directions {
+			if d.Series != nil {
+				taken += len(d.Series.ReceivedFrames) * seriesSlotBytes / 2
+			}
 		}
+	}
+	room := freeBytes(instr) / furtherShare
+	for _, slots := range seriesSlots {
+		if trials*slots*seriesSlotBytes > room {
+			continue
+		}
+		if taken+slots*seriesSlotBytes > room {
+			return 0
+		}
+		return slots
 	}
 	return 0
 }

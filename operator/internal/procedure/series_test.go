@@ -19,7 +19,7 @@ func seriesOf(slots int) *measure.Series {
 
 // Only trials at a load keep a series, all of them the same, and never so much that trials have no room.
 func TestWithSeries(t *testing.T) {
-	many := soakOf(150*5*time.Minute, 5*time.Minute)
+	many := soakOf(100*5*time.Minute, 5*time.Minute)
 	most := soakOf(288*5*time.Minute, 5*time.Minute)
 	for name, test := range map[string]struct {
 		instr measure.Instructions
@@ -37,7 +37,7 @@ func TestWithSeries(t *testing.T) {
 					if stage == measure.StageLatency || stage == stageFixedLoad || stage == stageSoak {
 						want = test.slots
 					}
-					kept := Compact(measure.Record{Stage: stage, Outcome: WithSeries(test.instr, stage, outcome)})
+					kept := Compact(measure.Record{Stage: stage, Outcome: WithSeries(test.instr, nil, stage, outcome)})
 					for _, d := range kept.Directions {
 						if got := d.Series; (got != nil) != (want > 0) || got != nil && len(got.ReceivedFrames) != want {
 							t.Errorf("%s: %+v, want %d slots", stage, got, want)
@@ -49,6 +49,39 @@ func TestWithSeries(t *testing.T) {
 				t.Error("the outcome that is kept elsewhere has changed")
 			}
 		})
+	}
+}
+
+// Whatever is made again, evidence, distributions and series together leave a third of the free room.
+func TestRoomForTrialsMadeAgain(t *testing.T) {
+	for _, sizes := range []int{1, 4, 8, 12} {
+		instr := instructions()
+		instr.Sizes = nil
+		for i := range sizes {
+			instr.Sizes = append(instr.Sizes, measure.FrameSize(64+i))
+		}
+		var records []measure.Record
+		taken, ofEvidence := 0, 0
+		for range 120 {
+			outcome := whole(700, 700)
+			for i := range outcome.Directions {
+				outcome.Directions[i].Series = seriesOf(64)
+			}
+			outcome = FitDistributions(instr, records, measure.StageLatency, WithSeries(instr, records, measure.StageLatency, outcome))
+			delay, lateness := distributionBytes(outcome)
+			taken += delay + lateness
+			for _, d := range outcome.Directions {
+				if d.Series != nil {
+					taken += len(d.Series.ReceivedFrames) * seriesSlotBytes / 2
+				}
+			}
+			room := EvidenceRoom(instr, ofEvidence)
+			taken, ofEvidence = taken+room, ofEvidence+room
+			records = append(records, measure.Record{Outcome: outcome})
+		}
+		if free := measure.MaximumResultsBytes - ExpectedBytes(instr); taken > max(0, free*2/3) {
+			t.Errorf("%d sizes: %d bytes are taken, and %d were free", sizes, taken, free)
+		}
 	}
 }
 

@@ -148,7 +148,8 @@ func sessionsOf(instr measure.Instructions, records []measure.Record, found seve
 		last := len(list) - 1
 		at[r.Index] = last
 		list[last].Trials++
-		if calibrates(r.Stage) {
+		// The last calibration is a figure of the session that makes it.
+		if calibrates(r.Stage) && r.Stage != measure.StageCalibrateLoad {
 			calibrated = last
 		}
 	}

@@ -73,6 +73,12 @@ func TestSessions(t *testing.T) {
 				if slices.ContainsFunc(records, isResumed) {
 					discarded--
 				}
+				late := slices.ContainsFunc(records[cut:], func(r measure.Record) bool {
+					return r.Stage == measure.StageCalibrateRate || r.Stage == measure.StageCalibrateLatency
+				})
+				if said := strings.Contains(got.Warnings[0].Message, "The calibration is that of an earlier session."); said == late {
+					t.Errorf("cut at %d: the calibration is of the second session: %t, and %s", cut, late, got.Warnings[0].Message)
+				}
 				if s := got.Sessions; len(s) != 2 || s[0].Trials != int32(cut) || s[1].Trials != int32(len(records)-cut) ||
 					s[0].DiscardedTrials != int32(discarded) || s[1].DiscardedTrials != 0 {
 					t.Errorf("cut at %d: %+v, %d discarded", cut, s, discarded)
@@ -146,6 +152,36 @@ func TestSoakOverSessions(t *testing.T) {
 	figures := Results(instr, records)
 	if soak := figures.Frames[0].Soak; len(soak.Intervals) != 6 || !strings.Contains(figures.Warnings[0].Message, "The soak of 64 bytes has intervals of several sessions.") {
 		t.Errorf("%+v, %+v", soak, figures.Warnings)
+	}
+}
+
+// What neighbors did in trials that another session made again is in no figure and no warning.
+func TestNeighborsOfAnUnfinishedSession(t *testing.T) {
+	instr := instructions()
+	instr.Calibration, instr.Sizes, instr.Neighbors = nil, sizes(64), []measure.NeighborLoad{{Name: "a"}}
+	b, stopped := newBench(hardCap()), true
+	b.spoil = func(r *measure.Record) {
+		if r.Stage == measure.StageThroughput {
+			r.Evidence = &measure.Evidence{Neighbors: []measure.NeighborEvidence{{Name: "a", Stopped: stopped}}}
+		}
+	}
+	records := b.goOn(t, instr, nil, "a", 4)
+	stopped = false
+	records = b.goOn(t, instr, records, "b", maxSteps)
+	figures := Results(instr, records)
+	again := 0
+	for _, r := range records {
+		if r.Evidence != nil && sessionOf(r) == "b" {
+			again++
+		}
+	}
+	if got := figures.Neighbors.Loads[0].Trials; got != int32(again) {
+		t.Errorf("the neighbor is known in %d trials, want %d", got, again)
+	}
+	for _, w := range figures.Warnings {
+		if w.Code == v1alpha1.WarningNeighborStopped {
+			t.Errorf("%+v", w)
+		}
 	}
 }
 

@@ -138,8 +138,11 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 	sides, found := replaySides(instr, records, "")
 	out := sides[len(sides)-1].results()
 	if instr.HasNeighbors() {
-		out.Neighbors = &v1alpha1.NoisyNeighborsReport{Loads: loads(instr, records)}
-		out.Warnings = append(out.Warnings, warnNeighbors(instr, records)...)
+		dropped := map[int]bool{}
+		mark(dropped, found.dropped)
+		kept := slices.DeleteFunc(slices.Clone(records), func(r measure.Record) bool { return dropped[r.Index] })
+		out.Neighbors = &v1alpha1.NoisyNeighborsReport{Loads: loads(instr, kept)}
+		out.Warnings = append(out.Warnings, warnNeighbors(instr, kept)...)
 	}
 	if len(sides) > 1 {
 		out.compare(sides[0], sides[1])

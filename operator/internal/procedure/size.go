@@ -27,6 +27,18 @@ func ExpectedBytes(instr measure.Instructions) int {
 	return total
 }
 
+// One over so many of what the expected records leave free is what all evidence may take, and what
+// distributions and series each may. A third stays free, for the records of trials that are made again.
+const (
+	evidenceShare = 3
+	furtherShare  = 6
+)
+
+// freeBytes returns what the expected records leave free of the results.
+func freeBytes(instr measure.Instructions) int {
+	return measure.MaximumResultsBytes - ExpectedBytes(instr)
+}
+
 // expectedPhase is a phase with the trials that it takes on a quiet device.
 type expectedPhase struct {
 	phase

@@ -108,11 +108,15 @@ func (soakOfLoad) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) 
 	return len(parts) > 0
 }
 
+// lostOf returns the frames of a direction that never arrived: in hours at a load, those that are late
+// are few.
+func lostOf(_ measure.Outcome, d measure.DirectionOutcome) uint64 { return d.LostFrames() }
+
 // soakResult returns the figures of a part.
 func (w *replay) soakResult(p *part) *v1alpha1.SoakResult {
 	out := &v1alpha1.SoakResult{
 		IntendedFramesPerSecond: signed(p.next.IntendedFramesPerSecond), End: v1alpha1.SoakCompleted,
-		LossPartsPerMillion: p.lossAt(p.next.IntendedFramesPerSecond), Share: w.shareOf(p), Doubts: loadDoubtsOf(p.counted),
+		LossPartsPerMillion: p.lossAt(p.next.IntendedFramesPerSecond, lostOf), Share: w.shareOf(p), Doubts: loadDoubtsOf(p.counted),
 		AwayPartsPerMillion: awayOf(p.counted),
 	}
 	if len(p.counted) < intervals(w.instr.Soak) {

@@ -122,7 +122,7 @@ func TestRecordBytes(t *testing.T) {
 		}
 		wait := measure.DelayQuantiles{P50Nanoseconds: 3_210, P99Nanoseconds: 24_600, MaxNanoseconds: 130_110}
 		return measure.DirectionOutcome{
-			Direction: d, IntendedFrames: 632_020, SentFrames: 632_020, OverflowFrames: 12_011, MostInMillisecond: 12_345, RefusedFrames: 11, LateArrivals: 11, ReceivedFrames: 620_009, FirstFrameNanoseconds: 9_120,
+			Direction: d, IntendedFrames: 632_020, SentFrames: 632_020, OverflowFrames: 12_011, DrainNanoseconds: 5_123_456, QueueGrowthNanoseconds: 1_763, MostInMillisecond: 12_345, RefusedFrames: 11, LateArrivals: 11, ReceivedFrames: 620_009, FirstFrameNanoseconds: 9_120,
 			Latency: delays, DelayVariation: delays, Lateness: wait, DelaySinceDeparture: wait, Jitter: &measure.Jitter{MeanNanoseconds: 1_763, P99Nanoseconds: 4_763, MaxNanoseconds: 11_763},
 		}
 	}
@@ -130,7 +130,7 @@ func TestRecordBytes(t *testing.T) {
 		Index: 14, Stage: measure.StageThroughput, Trial: measure.Trial{Size: "64", FrameBytes: 64, IntendedFramesPerSecond: 126_404, DurationNanoseconds: 5e9, SettleNanoseconds: 1e8},
 		Outcome: measure.Outcome{
 			SendingNanoseconds: 5_000_123_456, TotalNanoseconds: 5_123_456_789,
-			Hop: measure.HopInline, DrainNanoseconds: 5_123_456, QueueGrowthNanoseconds: 1_763, AwayNanoseconds: 12_345_678, LongestAwayNanoseconds: 1_234_567,
+			Hop: measure.HopInline, AwayNanoseconds: 12_345_678, LongestAwayNanoseconds: 1_234_567,
 			Doubts:     []measure.Doubt{{Code: measure.DoubtPreempted, Detail: "the transmit threads were preempted 836 times and waited for their CPUs for 29.352525ms of 1s, 1.499873ms at the longest; 0 frames are missing"}},
 			Directions: []measure.DirectionOutcome{direction(measure.Forward), direction(measure.Reverse)},
 		},

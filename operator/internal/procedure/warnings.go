@@ -61,7 +61,7 @@ func (w *replay) warnings() []v1alpha1.Warning {
 	w.warnShortTrials(d)
 	for _, size := range w.instr.Sizes {
 		for _, m := range registry {
-			if m.place() == perSize {
+			if m.place() == perSize || m.place() == atTheEnd {
 				m.warn(w, d, size, w.all(m.stage(), size))
 			}
 		}

@@ -151,11 +151,11 @@ func (d done) bounds() (found []string) {
 	return found
 }
 
-// unsent names the trials of searches and loads that count although frames were not sent.
+// unsent names the trials of searches, rates and loads that count although frames were not sent.
 func (d done) unsent() []string {
 	n, most := 0, 0.0
 	for _, r := range d.trials {
-		ofLoad := r.Stage == measure.StageThroughput || r.Load != ""
+		ofLoad := procedure.CountsOverTime(r.Stage) || r.Load != "" && r.Stage != measure.StageWarmUp
 		if unsent := r.Outcome.UnsentRatio(); unsent > 0 && ofLoad && !d.isReplaced(r) {
 			n, most = n+1, max(most, unsent)
 		}
@@ -172,14 +172,14 @@ func (d done) unsent() []string {
 func (d done) drained() []string {
 	n := 0
 	for _, r := range d.trials {
-		if r.Stage == measure.StageThroughput && !d.isReplaced(r) && r.Outcome.LossOverTime() > r.Outcome.LossRatio() {
+		if procedure.CountsOverTime(r.Stage) && !d.isReplaced(r) && r.Outcome.LossOverTime() > r.Outcome.LossRatio() {
 			n++
 		}
 	}
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("throughput: in trials that count (%d) frames waited in the receive ring beyond the trial's time, and count as lost in that share; RFC 2544 section 26.1 counts what arrives", n)}
+	return []string{fmt.Sprintf("loss: in trials that count (%d) frames waited in a queue beyond the trial's time, and count as lost in that share; RFC 2544 section 26 counts what arrives", n)}
 }
 
 // madeAgain names the trials that are in no figure, with why.
@@ -216,7 +216,7 @@ func (d done) madeAgain() []string {
 	if why != "" {
 		why += ")"
 	}
-	return []string{fmt.Sprintf("trials: %d of %d, with %s %% of the time, count in no figure: they were invalid, disturbed, interrupted or of a session that ended%s, and were made again; RFC 2544 counts every trial",
+	return []string{fmt.Sprintf("trials: %d of %d, with %s %% of the time, count in no figure: they were invalid, disturbed, interrupted, prolonged or of a session that ended%s, and were made again; RFC 2544 counts every trial",
 		n, len(d.trials), percent(spent*1_000_000/max(whole, 1)), why)}
 }
 

@@ -25,7 +25,7 @@ var pageRows = map[string]string{
 	"no search, no stop rule":                     "bounds are at most 2 % apart",
 	"frames that were not sent are not mentioned": "in trials that count (1) up to 0.05 % of the intended frames were not sent",
 	"a trial counts once":                         "trials: 1 of ",
-	"a frame that arrives was carried":            "throughput: in trials that count (1) frames waited in the receive ring",
+	"a frame that arrives was carried":            "loss: in trials that count (2) frames waited in a queue",
 	"lost frames of all that were sent":           "loss is that of the worse direction",
 	"one figure":                                  "the mean of 3 repeats",
 	"at the throughput rate, which is known":      "is only a floor, RFC 2544 section 26.2 measures at the throughput rate: pdr50",
@@ -76,10 +76,20 @@ func worst(t *testing.T) string {
 	searched := slices.IndexFunc(records, func(r measure.Record) bool {
 		return r.Stage == measure.StageThroughput && r.Outcome.Valid() && r.Trial.IntendedFramesPerSecond > 0
 	})
+	// A receive rate counts frames in the same way.
+	rate := records[searched]
+	rate.Index, rate.Stage, rate.Outcome.Hop = len(records), "ReceiveRate", measure.HopTap
+	rate.Outcome.Directions = slices.Clone(rate.Outcome.Directions)
+	for i := range rate.Outcome.Directions {
+		d := &rate.Outcome.Directions[i]
+		d.QueueGrowthNanoseconds, d.SentFrames = rate.Outcome.SendingNanoseconds/2, max(d.SentFrames, d.IntendedFrames)
+	}
+	records = append(records, rate)
 	outcome := &records[searched].Outcome
-	outcome.Hop, outcome.DrainNanoseconds = measure.HopInline, outcome.SendingNanoseconds/2
+	outcome.Hop = measure.HopInline
 	for i := range outcome.Directions {
 		d := &outcome.Directions[i]
+		d.DrainNanoseconds = outcome.SendingNanoseconds / 2
 		d.SentFrames = d.IntendedFrames - d.IntendedFrames/2000
 		d.ReceivedFrames = min(d.ReceivedFrames, d.SentFrames)
 	}

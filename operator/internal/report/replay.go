@@ -59,8 +59,8 @@ func Read(r io.Reader) (Document, error) {
 }
 
 // Replay works out every figure of a document again, from its inputs and trials alone, and compares.
-// Figures, calibration, comparison with neighbors, verdicts, deviations and the counts of trials are
-// compared in full. Of the warnings it checks that none is missing that follows from the trials:
+// Figures with those of CPU, calibration, comparison with neighbors, verdicts, deviations and the counts
+// of trials are compared in full. Of the warnings it checks that none is missing that follows from the trials:
 // others come from pods and virtual machines, whose state the document does not hold.
 func Replay(doc Document) (Replayed, error) {
 	switch {
@@ -107,7 +107,8 @@ func replayed(doc Document, p planned, trials []measure.Record) (Document, error
 	figures := procedure.Evaluate(p.Instructions, trials, doc.Inputs.found(p))
 	again := doc
 	again.Results, again.TCP, again.Connections = orEmpty(figures.Frames), figures.TCP, figures.Connections
-	again.Scaling, again.Sessions = tcpScaling(figures.TCP), figures.Sessions
+	again.Scaling, again.Sessions, again.CPU = tcpScaling(figures.TCP), figures.Sessions, figures.CPU
+	again.Deployments = deploymentsAgain(doc.Deployments, trials)
 	if doc.Generator != nil {
 		generator := *doc.Generator
 		generator.Calibration = figures.Calibration
@@ -126,7 +127,7 @@ func replayed(doc Document, p planned, trials []measure.Record) (Document, error
 		summary.Digest = p.Digest
 		again.Plan = &summary
 	}
-	measured := figure.Results{Frames: figures.Frames, TCP: figures.TCP, Connections: figures.Connections}.Figures()
+	measured := figure.Results{Frames: figures.Frames, TCP: figures.TCP, Connections: figures.Connections, CPU: figures.CPU}.Figures()
 	verdicts := acceptance.Evaluate(doc.Experiment, measured)
 	if doc.Baseline != nil {
 		report := *doc.Baseline
@@ -142,6 +143,20 @@ func replayed(doc Document, p planned, trials []measure.Record) (Document, error
 		}
 	}
 	return again, nil
+}
+
+// deploymentsAgain returns the deployments, with the number of trials that were made with each.
+func deploymentsAgain(reported []v1alpha1.Deployment, trials []measure.Record) []v1alpha1.Deployment {
+	again := slices.Clone(reported)
+	for i := range again {
+		again[i].Trials = 0
+		for _, r := range trials {
+			if r.Deployment == int(again[i].Number) {
+				again[i].Trials++
+			}
+		}
+	}
+	return again
 }
 
 // neighborsAgain returns what the trials say about the neighbors, with what those said themselves.

@@ -92,8 +92,8 @@ func trialRows(doc Document) []row {
 		if after := record.Trial.TaggedFrameNanoseconds; after > 0 {
 			r.set("taggedFrameNanoseconds", after)
 		}
-		if growth := record.Outcome.QueueGrowthNanoseconds; growth > 0 {
-			r.set("queueGrowthNanoseconds", growth)
+		if growth := record.Outcome.QueueGrowth(); growth > 0 {
+			r.set("queueGrowthNanoseconds", growth.Nanoseconds())
 		}
 		r.set("intendedFramesPerSecond", int64(record.Trial.IntendedFramesPerSecond))
 		r.set("offeredFramesPerSecond", int64(record.Outcome.OfferedFramesPerSecond()))

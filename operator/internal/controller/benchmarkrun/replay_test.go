@@ -91,6 +91,8 @@ func TestReplayFindsChanges(t *testing.T) {
 		"calibration":   {func(d *report.Document) { d.Generator.Calibration[0].MaximumFramesPerSecond-- }, "generator.calibration[0].maximumFramesPerSecond"},
 		"a verdict":     {func(d *report.Document) { d.Acceptance[0].Result = v1alpha1.VerdictPassed }, "acceptance[0].result"},
 		"a warning":     {func(d *report.Document) { d.Warnings = []v1alpha1.Warning{} }, "warnings[0]"},
+		"CPU":           {func(d *report.Document) { d.CPU = append(d.CPU, v1alpha1.CPUResult{Trials: 1}) }, "cpu"},
+		"a deployment":  {func(d *report.Document) { d.Deployments = []v1alpha1.Deployment{{Number: 1, Trials: 99}} }, "deployments[0].trials"},
 		"a deviation":   {func(d *report.Document) { d.Deviations = []string{} }, "deviations[0]"},
 		"a trial": {func(d *report.Document) {
 			for i, r := range d.Trials {

@@ -114,11 +114,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 		TotalNanoseconds:   int64(total),
 	}
 	for _, direction := range d.cfg.Directions {
-		direction, answer := d.direction(trial, direction)
-		out.Directions = append(out.Directions, direction)
-		if trial.IntendedFramesPerSecond > 0 {
-			out.QueueGrowthNanoseconds = max(out.QueueGrowthNanoseconds, int64(answer.QueueGrowth))
-		}
+		out.Directions = append(out.Directions, d.direction(trial, direction))
 	}
 	if d.sent != nil {
 		d.sent()
@@ -141,7 +137,7 @@ func (d *Driver) check(trial measure.Trial) error {
 	return err
 }
 
-func (d *Driver) direction(trial measure.Trial, direction measure.Direction) (measure.DirectionOutcome, Answer) {
+func (d *Driver) direction(trial measure.Trial, direction measure.Direction) measure.DirectionOutcome {
 	seconds := trial.Duration().Seconds()
 	out := measure.DirectionOutcome{Direction: direction}
 	rate := float64(d.cfg.GeneratorFramesPerSecond)
@@ -162,6 +158,9 @@ func (d *Driver) direction(trial measure.Trial, direction measure.Direction) (me
 	})
 	lost := uint64(math.Round(min(max(answer.LossRatio, 0), 1) * float64(out.SentFrames)))
 	out.ReceivedFrames = out.SentFrames - lost
+	if trial.IntendedFramesPerSecond > 0 {
+		out.QueueGrowthNanoseconds = int64(answer.QueueGrowth)
+	}
 	if p := trial.Packet; p != nil {
 		out.SentFragments = out.SentFrames * uint64(p.FragmentCount())
 		out.ReceivedFragments = out.ReceivedFrames * uint64(p.FragmentCount())
@@ -172,7 +171,7 @@ func (d *Driver) direction(trial measure.Trial, direction measure.Direction) (me
 	if trial.TaggedFrameNanoseconds > 0 {
 		out.TaggedFrame = d.tag(trial, out, rate)
 	}
-	return out, answer
+	return out
 }
 
 // unsentTolerance is the share above which the simulated generator reports unsent frames.

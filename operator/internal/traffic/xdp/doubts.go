@@ -20,8 +20,6 @@ const (
 const (
 	// tolerance is how late a frame may leave and not count as late.
 	tolerance = 10 * time.Microsecond
-	// burstFrames is how many frames any device must take at once.
-	burstFrames = 64
 	// foreignFrames and foreignShare of what was received may be others' frames, such as those by
 	// which stacks look for their neighbors.
 	foreignFrames = 100
@@ -39,7 +37,7 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, away away,
 		d.doubtFragments(&all, direction)
 	}
 	d.doubtCores(&all, trial, outcome, away, seen)
-	expected := lead + leadSpread + trial.Duration() + trial.Settle() + d.extended + d.drained(trial)
+	expected := lead + leadSpread + trial.Duration() + trial.Settle() + d.extended + outcome.Drain()
 	if total := time.Duration(outcome.TotalNanoseconds); total > expected+expected/20+startStop {
 		all.Add(measure.DoubtStretched, false, "the trial took %v instead of %v", total, expected)
 	}
@@ -156,18 +154,18 @@ func lost(outcome measure.Outcome) (all uint64) {
 }
 
 // blames reports whether the time away may have cost the frames that are missing: more
-// frames became due in it than the ring holds, or than a device elsewhere must take at
-// once, and they are at least half of what is missing. More loss than that is the device's:
-// near its limit, every trial on a busy node has some time away.
+// frames became due in it than the ring holds, and they are at least half of what is missing. More
+// loss than that is the device's: near its limit, every trial on a busy node has some time away.
+// Where the ring is not the device's, such frames are not sent, and what left and was lost is the
+// device's loss.
 func (d *Driver) blames(trial measure.Trial, outcome measure.Outcome, away away) bool {
+	if !d.inline() {
+		return false
+	}
 	for _, o := range outcome.Directions {
-		held := uint64(burstFrames)
-		if d.inline() {
-			held = uint64(d.config.RingFrames)
-		}
 		rate := d.streams[frames.Index(o.Direction)].FramesPerSecond(trial)
 		due := uint64(away.all.Seconds() * float64(rate))
-		if lost := o.LostFrames(); lost > 0 && due > held && min(due, outcome.Explainable(o)) >= (lost+1)/2 {
+		if lost := o.LostFrames(); lost > 0 && due > uint64(d.config.RingFrames) && min(due, outcome.Explainable(o)) >= (lost+1)/2 {
 			return true
 		}
 	}

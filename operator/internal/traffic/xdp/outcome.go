@@ -42,7 +42,7 @@ func (d *Driver) readPorts() (all [2]counters, err error) {
 
 // outcome reads the result of a trial whose threads have ended.
 func (d *Driver) outcome(trial measure.Trial, start uint64, seen watched) measure.Outcome {
-	outcome := measure.Outcome{SendingNanoseconds: trial.DurationNanoseconds}
+	outcome := measure.Outcome{Hop: d.config.Path.Hop, SendingNanoseconds: trial.DurationNanoseconds}
 	for i, s := range d.streams {
 		if s == nil {
 			continue
@@ -66,28 +66,30 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 	account := d.account(i, trial, seen)
 	latency := delays(&histograms[histogramDelay], r.Delay)
 	out := measure.DirectionOutcome{
-		Direction:             s.Direction,
-		LoadPercent:           share,
-		IntendedFrames:        s.IntendedFrames(trial),
-		SentFrames:            account.sent,
-		OverflowFrames:        t.Overflow,
-		RefusedFrames:         account.refused,
-		LeftFrames:            left(t),
-		MostInMillisecond:     t.MostInWindow,
-		ReceivedFrames:        r.Received,
-		DuplicateFrames:       r.Duplicates,
-		ReorderedFrames:       r.Reordered,
-		LateArrivals:          r.LateArrivals,
-		FirstFrameNanoseconds: r.FirstDelay,
-		TaggedFrame:           taggedFrame(t, r, start),
-		Latency:               latency,
-		LatencyOfSent:         frames.OfSent(account.sent, latency, values(&histograms[histogramDelay], r.Delay)),
-		Lateness:              briefly(&histograms[histogramLateness], t.Latest),
-		DelaySinceDeparture:   briefly(&histograms[histogramSinceDeparture], r.LongestSinceDeparture),
-		DelayVariation:        delays(&histograms[histogramVariation], r.Variation),
-		Distributions:         distributions(histograms, t, r),
-		Jitter:                jitterOf(&histograms[histogramJitter], r),
-		Series:                d.series(i, trial),
+		Direction:              s.Direction,
+		LoadPercent:            share,
+		IntendedFrames:         s.IntendedFrames(trial),
+		SentFrames:             account.sent,
+		OverflowFrames:         t.Overflow,
+		RefusedFrames:          account.refused,
+		LeftFrames:             left(t),
+		MostInMillisecond:      t.MostInWindow,
+		DrainNanoseconds:       int64(d.drained(i, trial)),
+		QueueGrowthNanoseconds: int64(d.queueGrowth(i, trial)),
+		ReceivedFrames:         r.Received,
+		DuplicateFrames:        r.Duplicates,
+		ReorderedFrames:        r.Reordered,
+		LateArrivals:           r.LateArrivals,
+		FirstFrameNanoseconds:  r.FirstDelay,
+		TaggedFrame:            taggedFrame(t, r, start),
+		Latency:                latency,
+		LatencyOfSent:          frames.OfSent(account.sent, latency, values(&histograms[histogramDelay], r.Delay)),
+		Lateness:               briefly(&histograms[histogramLateness], t.Latest),
+		DelaySinceDeparture:    briefly(&histograms[histogramSinceDeparture], r.LongestSinceDeparture),
+		DelayVariation:         delays(&histograms[histogramVariation], r.Variation),
+		Distributions:          distributions(histograms, t, r),
+		Jitter:                 jitterOf(&histograms[histogramJitter], r),
+		Series:                 d.series(i, trial),
 	}
 	if trial.Packet != nil {
 		out.SentFragments, out.ReceivedFragments = account.fragments, r.Fragments

@@ -40,13 +40,12 @@ func left(t *trafficTransmitter) uint64 {
 	return t.Waiting
 }
 
-// drained returns how long after the trial's end frames left that had waited in the ring.
-func (d *Driver) drained(trial measure.Trial) (longest time.Duration) {
-	for i := range d.state.Transmitters {
-		t := &d.state.Transmitters[i]
-		if end := t.Schedule.Start + uint64(trial.Duration()); t.Schedule.FramesPerSecond > 0 && t.LastDeparture > end {
-			longest = max(longest, time.Duration(t.LastDeparture-end))
-		}
+// drained returns how long after the trial's end frames of a direction left that had waited in the ring.
+func (d *Driver) drained(i int, trial measure.Trial) time.Duration {
+	t := &d.state.Transmitters[i]
+	end := t.Schedule.Start + uint64(trial.Duration())
+	if t.Schedule.FramesPerSecond == 0 || t.LastDeparture <= end {
+		return 0
 	}
-	return longest
+	return time.Duration(t.LastDeparture - end)
 }

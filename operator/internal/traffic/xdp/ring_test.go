@@ -301,7 +301,7 @@ func TestDrainEnds(t *testing.T) {
 	if got.UnsentFrames() != 0 || got.LeftFrames == 0 || got.LostFrames() != got.OverflowFrames+got.LeftFrames+got.RefusedFrames || got.ReceivedFrames == 0 {
 		t.Errorf("%+v", got)
 	}
-	if drain := time.Duration(o.DrainNanoseconds); drain < 150*time.Millisecond || drain > 250*time.Millisecond {
+	if drain := o.Drain(); drain < 150*time.Millisecond || drain > 250*time.Millisecond {
 		t.Errorf("the ring was emptied for %v after the trial", drain)
 	}
 	if got := o.ForwardingFramesPerSecond(); got < 10 || got > rate/2 {

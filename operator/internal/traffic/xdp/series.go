@@ -88,24 +88,18 @@ func (d *Driver) series(i int, trial measure.Trial) *measure.Series {
 }
 
 // queueGrowth returns by how much the smallest delay of a trial's last tenth exceeds that of its
-// first, in the worse direction. A stall delays some frames, and a queue that grows delays all.
-func (d *Driver) queueGrowth(trial measure.Trial) time.Duration {
-	growth := uint64(0)
-	for i, s := range d.streams {
-		if s == nil {
-			continue
-		}
-		all := d.slotsOf(i, trial)
-		if all == nil {
-			return 0
-		}
-		tenth := max(1, len(all)/10)
-		before, then := smallest(all[:tenth]), smallest(all[len(all)-tenth:])
-		if before.Frames >= minGrowthFrames && then.Frames >= minGrowthFrames && then.DelayMin > before.DelayMin {
-			growth = max(growth, then.DelayMin-before.DelayMin)
-		}
+// first, in one direction. A stall delays some frames, and a queue that grows delays all.
+func (d *Driver) queueGrowth(i int, trial measure.Trial) time.Duration {
+	all := d.slotsOf(i, trial)
+	if all == nil {
+		return 0
 	}
-	return time.Duration(growth)
+	tenth := max(1, len(all)/10)
+	before, then := smallest(all[:tenth]), smallest(all[len(all)-tenth:])
+	if before.Frames < minGrowthFrames || then.Frames < minGrowthFrames || then.DelayMin <= before.DelayMin {
+		return 0
+	}
+	return time.Duration(then.DelayMin - before.DelayMin)
 }
 
 // smallest returns the number of frames of some slots, and their smallest delay.

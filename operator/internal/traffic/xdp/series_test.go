@@ -79,7 +79,7 @@ func TestQueueGrowth(t *testing.T) {
 				slot.Frames++
 				slot.DelayMin = min(slot.DelayMin, delay)
 			}
-			if got := d.queueGrowth(trial); (got - c.want).Abs() > time.Millisecond {
+			if got := d.queueGrowth(0, trial); (got - c.want).Abs() > time.Millisecond {
 				t.Errorf("the queue grows by %v, want %v", got, c.want)
 			}
 		})
@@ -117,7 +117,7 @@ func TestSeries(t *testing.T) {
 			t.Errorf("the mean of all slots is %d, that of all frames %d", sum/received, got.Latency.MeanNanoseconds)
 		}
 	}
-	if growth := time.Duration(o.QueueGrowthNanoseconds - measure.ExplainedTimes*o.AwayNanoseconds); growth > 20*time.Millisecond {
+	if growth := o.QueueGrowth() - time.Duration(measure.ExplainedTimes*o.AwayNanoseconds); growth > 20*time.Millisecond {
 		t.Errorf("the queue of a device that is fast enough grows by %v", growth)
 	}
 }
@@ -144,7 +144,7 @@ func TestGrowingQueue(t *testing.T) {
 		// The frames before the last slot take three times as long as there is.
 		got := o.Directions[0]
 		want := time.Duration(got.SentFrames) * time.Millisecond
-		if growth := time.Duration(o.QueueGrowthNanoseconds); growth < want || o.LossRatio() > 0 {
+		if growth := o.QueueGrowth(); growth < want || o.LossRatio() > 0 {
 			t.Errorf("%s: the queue grows by %v, want more than %v, and %d of %d frames are lost", hop, growth, want, got.LostFrames(), got.SentFrames)
 		}
 		if err := d.Close(); err != nil {

@@ -76,9 +76,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	d.held = heldUp(senders)
 	after.steal = before.steal + max(after.steal-before.steal, stolenFrom(senders))
 	away := awayFrom(senders, after.steal-before.steal)
-	outcome.Hop, outcome.DrainNanoseconds = d.config.Path.Hop, int64(d.drained(trial))
 	outcome.AwayNanoseconds, outcome.LongestAwayNanoseconds = int64(away.all), int64(away.longest)
-	outcome.QueueGrowthNanoseconds = int64(d.queueGrowth(trial))
 	outcome.Doubts = d.doubts(trial, outcome, away, after.since(before))
 	return outcome, nil
 }

@@ -100,10 +100,14 @@ func TestDoubts(t *testing.T) {
 			shortOf(1000, 0)(c)
 			c.gaps = time.Second
 		})},
-		"a burst after a stall": {whole(func(c *ended) {
+		"loss next to a stall": {ended: whole(func(c *ended) {
 			shortOf(0, 3*time.Millisecond)(c)
 			c.received -= 10
-		}), measure.DoubtPreempted, true},
+		})},
+		"loss next to a long stall": {whole(func(c *ended) {
+			shortOf(0, 12*time.Millisecond)(c)
+			c.received -= 10
+		}), measure.DoubtPreempted, false},
 		"late arrivals":          {whole(func(c *ended) { c.lateArrivals = 3 }), measure.DoubtLateArrivals, false},
 		"frames without a trace": {inline(func(c *ended) { c.made, c.received = 990, 990 }), measure.DoubtUnaccounted, true},
 		"too late to be known":   {whole(func(c *ended) { c.beyond = 1 }), measure.DoubtUnaccounted, false},
