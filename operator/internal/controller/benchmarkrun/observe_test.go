@@ -13,18 +13,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/testing/plantest"
 )
 
 // TestTestbedIsNotReleasedByTheCache checks that a run that is suspended, deleted or over does not release its testbed while the API
 // server has a Job or pods of it that the cache does not show yet.
 func TestTestbedIsNotReleasedByTheCache(t *testing.T) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
 	over := func(s *scope) { finished(metav1.ConditionTrue, v1alpha1.ReasonSucceeded)(s) }
 	lost := func(s *scope) { s.testbed.Status.ActiveRuns = nil }
 	for name, test := range map[string]struct {
@@ -42,13 +40,11 @@ func TestTestbedIsNotReleasedByTheCache(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			given := newScope(admitted, test.change)
-			cached := fake.NewClientBuilder().WithScheme(scheme).WithObjects(given.testbed, given.run).
-				WithIndex(&v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf).Build()
-			real := fake.NewClientBuilder().WithScheme(scheme).WithObjects(given.testbed)
+			real := []client.Object{given.testbed}
 			if test.real != nil {
-				real = real.WithObjects(test.real(given))
+				real = append(real, test.real(given))
 			}
-			r := &Reconciler{Client: cached, Reader: real.Build(), Clock: clocktesting.NewFakePassiveClock(epoch)}
+			r := &Reconciler{Client: fakeCluster(t, given.testbed, given.run), Reader: fakeCluster(t, real...), Clock: clocktesting.NewFakePassiveClock(epoch)}
 			s, err := r.observe(t.Context(), given.run)
 			if err != nil {
 				t.Fatal(err)
@@ -58,6 +54,95 @@ func TestTestbedIsNotReleasedByTheCache(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestResultsAreNotReadFromTheCache checks that a chain that the operator itself closed and deleted is not
+// lost: the cache may show the pods' deletion before it shows the closed chain.
+func TestResultsAreNotReadFromTheCache(t *testing.T) {
+	given := newScope(admitted)
+	made, run := ownPlan(t, given)
+	progress := `{"stage":"waiting for the chain","calibrated":true,"deployment":2}`
+	results := func(chain string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: given.names.Results},
+			Data:       map[string]string{measure.KeyProgress: progress, measure.KeyChain: chain, measure.KeyDeployments: `[{"number":1}]`},
+		}
+	}
+	job := realJob(given)
+	r := &Reconciler{
+		Client: fakeCluster(t, given.testbed, run, job, made, results(measure.ChainReady)),
+		Reader: fakeCluster(t, given.testbed, run, job, made, results("")),
+		Clock:  clocktesting.NewFakePassiveClock(epoch),
+	}
+	s, err := r.observe(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := decide(s); d.action != actLaunchChain {
+		t.Errorf("the next action is %s, %+v, want that the next deployment is launched", d.action, d.outcome)
+	}
+}
+
+// TestOnlyARunThatIsMeasuredIsEvaluated checks that records are not evaluated while nothing follows from
+// them, so that a run whose records take long can still be suspended and deleted.
+func TestOnlyARunThatIsMeasuredIsEvaluated(t *testing.T) {
+	queued := func(s *scope) { s.testbed.Status.ActiveRuns, s.run.Status.Conditions = nil, nil }
+	over := func(s *scope) { finished(metav1.ConditionTrue, v1alpha1.ReasonSucceeded)(s) }
+	for name, test := range map[string]struct {
+		change with
+		want   bool
+	}{
+		"measured": {func(*scope) {}, true}, "suspended": {suspended, false}, "deleted": {deleted, false}, "queued": {queued, false}, "over": {over, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			given := newScope(admitted, test.change)
+			made, run := ownPlan(t, given)
+			records := &corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: given.names.Results},
+				Data:       map[string]string{"trial-000000.json": `{"index":0,"stage":"WarmUp","outcome":{"directions":[{"direction":"Forward"}]}}`},
+			}
+			all := fakeCluster(t, given.testbed, run, made, records)
+			r := &Reconciler{Client: all, Reader: all, Clock: clocktesting.NewFakePassiveClock(epoch)}
+			s, err := r.observe(t.Context(), run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.plan != nil && s.records != nil; got != test.want {
+				t.Errorf("read: %t, want %t; the plan: %v, the records: %v", got, test.want, s.planErr, s.recordsErr)
+			}
+		})
+	}
+}
+
+// ownPlan returns the ConfigMap of a plan for a scope's run, and the run with its digest.
+func ownPlan(t *testing.T, s *scope) (*corev1.ConfigMap, *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	made, err := plan.Make(plantest.Input(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.Run, made.Testbed = plan.Reference{Namespace: s.run.Namespace, Name: s.run.Name, UID: s.run.UID}, plan.Reference{Name: s.testbed.Name, UID: s.testbed.UID}
+	configMap := chain.PlanConfigMap(made)
+	s.run.Status.Plan = &v1alpha1.PlanSummary{Digest: made.Digest, StoredDigest: plan.Sum(configMap.Data), GeneratorNode: made.GeneratorNode, DeviceNode: made.DeviceNode}
+	return configMap, s.run
+}
+
+// fakeCluster returns an API server, or a cache, that has the objects.
+func fakeCluster(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copies := make([]client.Object, len(objects))
+	for i, o := range objects {
+		copies[i] = o.DeepCopyObject().(client.Object)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(copies...).
+		WithIndex(&v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf).
+		WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} }).Build()
 }
 
 func realJob(s *scope) client.Object {

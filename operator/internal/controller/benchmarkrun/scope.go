@@ -35,7 +35,7 @@ type scope struct {
 	// it or come first.
 	position, before int
 
-	// plan is nil before it is stored; planErr is set if it cannot be read.
+	// plan is nil before it is stored, and while the run is not measured; planErr is set if it cannot be read.
 	plan    *plan.Plan
 	planErr error
 	// storedDigest is that of the ConfigMap which the plan was read from or is about to be in.
@@ -46,7 +46,8 @@ type scope struct {
 	// input is what a plan is made from; read only while there is none.
 	input *plan.Input
 
-	// records is nil if there is no results' ConfigMap; recordsErr is set if it cannot be read.
+	// records is nil if there is no results' ConfigMap, and while the run does not have its
+	// testbed; recordsErr is set if it cannot be read.
 	records    *records
 	recordsErr error
 	// holder is the measurer that wrote them, even if they cannot be read; nil before the
@@ -87,6 +88,10 @@ func (s *scope) launched() bool { return s.job != nil || s.run.Status.ResultsRef
 
 // holds reports whether the run may make objects: the testbed's status names it.
 func (s *scope) holds() bool { return s.testbed != nil && queue.Holds(s.testbed, s.run) }
+
+// measures reports whether the run uses its testbed and continues: only then are its plan and its
+// figures read. What they hold can delay neither the queue, nor a suspension, nor a deletion.
+func (s *scope) measures() bool { return s.holds() && queue.Occupies(s.run) && queue.Wants(s.run) }
 
 // testbedName returns the name of the testbed that the run uses; "" while it has none.
 func (s *scope) testbedName() string {
@@ -155,7 +160,7 @@ func (s *scope) measurerEnded() bool {
 
 // stuck returns the object that has not started in time, whose events say why, or nil.
 func (s *scope) stuck() client.Object {
-	if s.records == nil || s.records.failure != nil || s.records.done {
+	if s.plan == nil || s.records == nil || s.records.failure != nil || s.records.done {
 		return nil
 	}
 	if w := s.expired(s.starting()); w != nil {

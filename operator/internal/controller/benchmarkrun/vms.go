@@ -169,7 +169,7 @@ func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 
 // failedVM returns the virtual machine that ends the run now, or nil, and its name.
 func (s *scope) failedVM() (string, *kubevirtv1.VirtualMachineInstance) {
-	if s.records == nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
+	if s.plan == nil || s.records == nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
 		return "", nil
 	}
 	if failure := s.records.failure; failure != nil {
