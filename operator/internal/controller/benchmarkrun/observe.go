@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -155,6 +157,9 @@ func (r *Reconciler) readRecords(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.decode(configMap)
+	if s.stack != nil {
+		ctrl.LoggerFrom(ctx).Error(s.recordsErr, "Evaluating the records", "stack", string(s.stack))
+	}
 	return nil
 }
 
@@ -164,12 +169,26 @@ func (s *scope) decode(configMap *corev1.ConfigMap) {
 	}
 	s.holder = holderOf(configMap)
 	if s.records, s.recordsErr = decodeRecords(configMap); s.recordsErr == nil && s.plan != nil {
-		s.figures = procedure.Evaluate(s.plan.Instructions, s.records.trials, procedure.Found{
-			Generator: s.records.generator, Device: s.records.device, SameNode: s.plan.GeneratorNode == s.plan.DeviceNode,
-		})
-		if s.records.done {
-			s.foreign = foreign(s.plan.Instructions, s.records.trials)
+		s.evaluate()
+	}
+}
+
+// evaluate computes what follows from the records. Who may write ConfigMaps can store records that
+// no procedure makes. A panic over them ends the run: otherwise it would come again at each
+// reconciliation, and the run could neither end nor give its testbed back.
+func (s *scope) evaluate() {
+	defer func() {
+		if problem := recover(); problem != nil {
+			s.stack = debug.Stack()
+			s.records, s.recordsErr = nil, fmt.Errorf("its records cannot be evaluated: %v", problem)
+			s.figures, s.foreign = procedure.Figures{}, nil
 		}
+	}()
+	s.figures = procedure.Evaluate(s.plan.Instructions, s.records.trials, procedure.Found{
+		Generator: s.records.generator, Device: s.records.device, SameNode: s.plan.GeneratorNode == s.plan.DeviceNode,
+	})
+	if s.records.done {
+		s.foreign = foreign(s.plan.Instructions, s.records.trials)
 	}
 }
 

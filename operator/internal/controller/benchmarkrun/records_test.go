@@ -1,11 +1,13 @@
 package benchmarkrun
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/testing/plantest"
@@ -66,5 +68,18 @@ func TestDecodeRecordsRefusesDamage(t *testing.T) {
 				t.Error("no error")
 			}
 		})
+	}
+}
+
+// TestPanicOverRecordsEndsTheRun checks that records that the procedure cannot take end the run, and not
+// each reconciliation.
+func TestPanicOverRecordsEndsTheRun(t *testing.T) {
+	s := newScope(launched, func(s *scope) { s.records = nil })
+	s.evaluate()
+	if s.recordsErr == nil || s.stack == nil {
+		t.Fatalf("the error is %v", s.recordsErr)
+	}
+	if d := decide(s); d.action != actFinish || d.outcome.reason != v1alpha1.ReasonResultsLost || !strings.Contains(d.outcome.message, "cannot be evaluated") {
+		t.Errorf("%s, %+v", d.action, d.outcome)
 	}
 }

@@ -50,6 +50,8 @@ type scope struct {
 	// testbed; recordsErr is set if it cannot be read.
 	records    *records
 	recordsErr error
+	// stack is that of a panic over the records; nil if there was none.
+	stack []byte
 	// holder is the measurer that wrote them, even if they cannot be read; nil before the
 	// first.
 	holder *measure.Holder
