@@ -36,6 +36,8 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 		}
 	case actPlan:
 		err = r.makePlan(ctx, s)
+	case actStorePlan:
+		err = r.storePlan(ctx, s)
 	case actLaunchMeasurer:
 		err = r.launchMeasurer(ctx, s)
 	case actLaunchChain:
@@ -52,7 +54,7 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 		err = client.IgnoreNotFound(r.Client.Delete(ctx, s.run, client.Preconditions{UID: &s.run.UID}))
 	}
 	switch d.action {
-	case actPlan, actLaunchMeasurer, actLaunchChain:
+	case actPlan, actStorePlan, actLaunchMeasurer, actLaunchChain:
 		if refused := vmRefusal(err, refusal(err)); refused != nil {
 			return fail(refused), nil
 		}
@@ -68,13 +70,19 @@ func (r *Reconciler) setFinalizer(ctx context.Context, s *scope, change func(cli
 	return client.IgnoreNotFound(r.Client.Patch(ctx, s.run, before))
 }
 
-// makePlan decides everything, lets the API server judge the run's pods without
-// making them, and stores the plan. Nothing that uses the testbed exists before.
+// makePlan decides everything, and lets the API server judge the run's pods without making them.
+// The status then gets the digest of the plan, before the plan is stored: nothing else shows later
+// who made it. Nothing that uses the testbed exists before.
 func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 	made, err := plan.Make(*s.input)
 	if err != nil {
 		return err
 	}
+	return r.tryPlan(ctx, s, made, plan.Sum(chain.PlanConfigMap(made).Data))
+}
+
+// tryPlan tries a plan's objects against admission.
+func (r *Reconciler) tryPlan(ctx context.Context, s *scope, made *plan.Plan, digest string) error {
 	// Admission refuses pods whose service account does not exist.
 	if err := r.applyAll(ctx, s, []chain.Object{chain.ServiceAccount(made)}); err != nil {
 		return err
@@ -90,23 +98,28 @@ func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	return r.storePlan(ctx, s, made)
+	s.made, s.storedDigest = made, digest
+	return nil
 }
 
-// storePlan stores the plan's digest first, and then the plan. One that was stored before and is
-// gone is made again if it is the same.
-func (r *Reconciler) storePlan(ctx context.Context, s *scope, made *plan.Plan) error {
-	configMap := chain.PlanConfigMap(made)
-	digest := plan.Sum(configMap.Data)
-	if before := s.run.Status.Plan; before != nil && before.StoredDigest != digest && s.records != nil {
-		return measure.Failf(v1alpha1.ReasonResultsLost, "apply the run under a new name",
-			"the plan's ConfigMap %q was deleted during the run, and today's plan would be another one", s.names.Plan)
-	}
-	s.plan, s.storedDigest = made, digest
-	if err := r.patchStatus(ctx, s, decision{action: actPlan}, summarize(s, decision{action: actPlan})); err != nil {
+// storePlan stores the plan whose digest the status has. If the plan would be another one by now,
+// the status gets the digest of that first, unless the run was already measured by the other.
+func (r *Reconciler) storePlan(ctx context.Context, s *scope) error {
+	made, err := plan.Make(*s.input)
+	if err != nil {
 		return err
 	}
-	return r.applyAll(ctx, s, []chain.Object{configMap})
+	configMap := chain.PlanConfigMap(made)
+	switch digest := plan.Sum(configMap.Data); {
+	case digest == s.run.Status.Plan.StoredDigest:
+		s.made, s.storedDigest = made, digest
+		return r.applyAll(ctx, s, []chain.Object{configMap})
+	case s.records != nil:
+		return measure.Failf(v1alpha1.ReasonResultsLost, "apply the run under a new name",
+			"the plan's ConfigMap %q was deleted during the run, and today's plan would be another one", s.names.Plan)
+	default:
+		return r.tryPlan(ctx, s, made, digest)
+	}
 }
 
 // launchMeasurer makes the empty results, and the measurer that fills them.

@@ -38,7 +38,9 @@ type scope struct {
 	// plan is nil before it is stored, and while the run is not measured; planErr is set if it cannot be read.
 	plan    *plan.Plan
 	planErr error
-	// storedDigest is that of the ConfigMap which the plan was read from or is about to be in.
+	// made is the plan that this reconciliation made.
+	made *plan.Plan
+	// storedDigest is that of the ConfigMap which the plan was read from, or that made belongs in.
 	storedDigest string
 	// baseline is the run that spec.experiment.baseline names, read until its figures are in
 	// the status; nil if there is none.

@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,9 +86,9 @@ func (w *writer) admitted() {
 
 // facts fills in the status except for its conditions.
 func (w *writer) facts() {
-	if w.plan != nil {
-		w.status.Plan = &v1alpha1.PlanSummary{Digest: w.plan.Digest, StoredDigest: w.storedDigest, GeneratorNode: w.plan.GeneratorNode, DeviceNode: w.plan.DeviceNode}
-		if seed := w.plan.Instructions.OrderSeed; seed > 0 {
+	if p := cmp.Or(w.plan, w.made); p != nil {
+		w.status.Plan = &v1alpha1.PlanSummary{Digest: p.Digest, StoredDigest: w.storedDigest, GeneratorNode: p.GeneratorNode, DeviceNode: p.DeviceNode}
+		if seed := p.Instructions.OrderSeed; seed > 0 {
 			w.status.Plan.OrderSeed = &seed
 		}
 	}
