@@ -63,6 +63,12 @@ func reasonOf(f *cause) string {
 	return f.reason
 }
 
+// withInput gives the run what a plan is made from.
+func withInput(s *scope) {
+	in := plantest.Input(1)
+	s.input, s.run.Namespace = &in, plantest.Namespace
+}
+
 // TestDigestIsStoredBeforeThePlan checks that the status has the digest before the plan's ConfigMap is made, and
 // that no plan is said to be stored while that is refused.
 func TestDigestIsStoredBeforeThePlan(t *testing.T) {
@@ -79,10 +85,8 @@ func TestDigestIsStoredBeforeThePlan(t *testing.T) {
 		},
 	})
 	r := &Reconciler{Client: c, Reader: c}
-	in := plantest.Input(1)
 
-	first := newScope(admitted)
-	first.input = &in
+	first := newScope(admitted, withInput)
 	d, err := r.act(t.Context(), first, decide(first))
 	if err != nil || d.action != actPlan || slices.Contains(applied, "ConfigMap") {
 		t.Fatalf("%s after %v was applied, %v", d.action, applied, err)
@@ -92,8 +96,8 @@ func TestDigestIsStoredBeforeThePlan(t *testing.T) {
 		t.Fatalf("%+v", status)
 	}
 
-	second := newScope(admitted)
-	second.input, second.run.Status = &in, status
+	second := newScope(admitted, withInput)
+	second.run.Status = status
 	if d, err = r.act(t.Context(), second, decide(second)); err != nil || d.action != actFinish || d.outcome.reason != v1alpha1.ReasonPodForbidden {
 		t.Fatalf("%s, %+v, %v", d.action, d.outcome, err)
 	}
@@ -113,15 +117,12 @@ func TestPlanIsMadeAgain(t *testing.T) {
 		},
 	})
 	r := &Reconciler{Client: c, Reader: c}
-	in := plantest.Input(1)
-	s := newScope(admitted, digested("sha256:of-another"))
-	s.input = &in
+	s := newScope(admitted, withInput, digested("sha256:of-another"))
 	d, err := r.act(t.Context(), s, decide(s))
 	if got := summarize(s, d).Plan.StoredDigest; err != nil || d.action != actStorePlan || got == "sha256:of-another" || slices.Contains(applied, "ConfigMap") {
 		t.Errorf("%s, digest %q, %v was applied, %v", d.action, got, applied, err)
 	}
-	measured := newScope(admitted, digested("sha256:of-another"), withRecords(nil))
-	measured.input = &in
+	measured := newScope(admitted, withInput, digested("sha256:of-another"), withRecords(nil))
 	if d, err := r.act(t.Context(), measured, decide(measured)); err != nil || d.outcome == nil || d.outcome.reason != v1alpha1.ReasonResultsLost {
 		t.Errorf("%s, %+v, %v", d.action, d.outcome, err)
 	}
