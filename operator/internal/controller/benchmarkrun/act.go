@@ -288,6 +288,32 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
+	return r.deleteNetworks(ctx, s)
+}
+
+// deleteNetworks finds the run's networks by their label: only the plan has their names, and it
+// may be lost. A network that stays lets other pods of the namespace join the testbed's bridges.
+func (r *Reconciler) deleteNetworks(ctx context.Context, s *scope) error {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
+	mine := client.MatchingLabels{v1alpha1.LabelRun: string(s.run.UID)}
+	err := r.Reader.List(ctx, list, client.InNamespace(s.run.Namespace), mine)
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("listing the run's NetworkAttachmentDefinitions: %w", err)
+	}
+	for i := range list.Items {
+		network := &list.Items[i]
+		if !metav1.IsControlledBy(network, s.run) {
+			continue
+		}
+		network.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
+		if err := r.Client.Delete(ctx, network, client.Preconditions{UID: &network.UID}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting NetworkAttachmentDefinition %q: %w", network.Name, err)
+		}
+	}
 	return nil
 }
 

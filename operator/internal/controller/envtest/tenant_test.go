@@ -130,6 +130,30 @@ func TestForgedPlanDuringTheRun(t *testing.T) {
 	}
 }
 
+// TestNetworksOfALostPlan: a tenant deletes the plan in the middle of the run. The networks are deleted with the
+// pods, so that no other pod can join the testbed's bridges.
+func TestNetworksOfALostPlan(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	l.testbed()
+	mallory := l.tenant()
+	run := l.run("run")
+	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+	l.Expect(l.networks()).NotTo(BeEmpty())
+	stored := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: plan.NamesOf(run).Plan}}
+	l.node.set(func(n *node) { n.holding = true })
+	l.setSuspend(run, true)
+	l.expect(run, v1alpha1.ConditionSucceeded, "Unknown/Suspended")
+	l.Expect(mallory.Delete(l.ctx, stored)).To(Succeed())
+	forged := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: stored.Name}, Data: map[string]string{"plan.json": "{}"}}
+	l.Expect(mallory.Create(l.ctx, forged)).To(Succeed())
+	l.setSuspend(run, false)
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/PlanChanged")
+	l.node.set(func(n *node) { n.holding = false })
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+	l.Expect(l.networks()).To(BeEmpty())
+}
+
 // TestForgedFailure: a tenant stores a failure that says that the run succeeded, and one with a
 // reason that no condition takes.
 func TestForgedFailure(t *testing.T) {
