@@ -97,7 +97,7 @@ func startLab(t *testing.T, labels map[string]string) *lab {
 func (l *lab) startOperator() {
 	scheme, err := controller.Scheme()
 	l.Expect(err).NotTo(HaveOccurred())
-	cached, err := controller.CacheOptions([]string{l.namespace})
+	cached, err := controller.CacheOptions([]string{l.namespace}, nil)
 	l.Expect(err).NotTo(HaveOccurred())
 	// Testbeds are cluster-scoped: each lab's operator only sees its own.
 	cached.ByObject[&v1alpha1.Testbed{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{labelLab: l.namespace})}
@@ -108,7 +108,7 @@ func (l *lab) startOperator() {
 	l.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(l.ctx)
 	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1", GuestImage: "registry.test/vnf-guest:1", EndpointImage: "registry.test/endpoint:1", NeighborImage: "registry.test/neighbor:1", NeighborGuestImage: "registry.test/neighbor-guest:1", Protocol: measure.Protocol()}
-	l.Expect(controller.Setup(ctx, mgr, l.clock, defaults, []string{l.namespace}, prometheus.NewRegistry())).To(Succeed())
+	l.Expect(controller.Setup(ctx, mgr, l.clock, defaults, []string{l.namespace}, nil, prometheus.NewRegistry())).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	l.stop = func() {
