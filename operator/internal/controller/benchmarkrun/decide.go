@@ -106,7 +106,7 @@ func decideFinished(s *scope) decision {
 func tearDownThen(s *scope, next decision) decision {
 	switch {
 	case s.podsRemain():
-		return decision{action: actStopPods, wait: next.wait}
+		return decision{action: actStopPods, wait: next.wait, after: s.heldFor()}
 	case queue.Occupies(s.run):
 		return decision{action: actRelease, wait: next.wait}
 	}

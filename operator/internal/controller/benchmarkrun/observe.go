@@ -68,6 +68,9 @@ func readWorkloads(ctx context.Context, reader client.Reader, s *scope) error {
 	}
 	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
 	for _, pod := range pods.Items {
+		if left, held := heldFor(&pod, s.now); held && left <= 0 {
+			continue
+		}
 		if pod.Labels[v1alpha1.LabelComponent] == chain.ComponentMeasurer {
 			s.measurers = append(s.measurers, pod)
 		} else {

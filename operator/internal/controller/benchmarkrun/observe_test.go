@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -51,6 +52,44 @@ func TestTestbedIsNotReleasedByTheCache(t *testing.T) {
 			}
 			if got := decide(s).action; got != test.want {
 				t.Errorf("the next action is %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// TestHeldPods checks that a pod that has ended does not keep its testbed occupied for longer than a while by a
+// finalizer, and that one that may still run does.
+func TestHeldPods(t *testing.T) {
+	const grace = time.Minute
+	held := func(s *scope) *corev1.Pod {
+		p := realPod(s).(*corev1.Pod)
+		p.Finalizers, p.DeletionTimestamp = []string{"example.com/held"}, new(metav1.NewTime(epoch.Add(grace)))
+		p.Spec.NodeName, p.Status.Phase = "a", corev1.PodFailed
+		return p
+	}
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		after  time.Duration
+		want   action
+		again  time.Duration
+	}{
+		"ended":           {func(*corev1.Pod) {}, 2 * time.Minute, actStopPods, 4 * time.Minute},
+		"ended long ago":  {func(*corev1.Pod) {}, grace + heldTimeout, actRelease, 0},
+		"never scheduled": {func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "", corev1.PodPending }, grace + heldTimeout, actRelease, 0},
+		"may still run":   {func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }, 24 * time.Hour, actStopPods, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			given := newScope(admitted, deleted)
+			p := held(given)
+			test.change(p)
+			all := fakeCluster(t, given.testbed, given.run, p)
+			r := &Reconciler{Client: all, Reader: all, Clock: clocktesting.NewFakePassiveClock(epoch.Add(test.after))}
+			s, err := r.observe(t.Context(), given.run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := decide(s); got.action != test.want || got.after != test.again {
+				t.Errorf("%s after %s, want %s after %s", got.action, got.after, test.want, test.again)
 			}
 		})
 	}

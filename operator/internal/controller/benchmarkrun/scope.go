@@ -87,6 +87,30 @@ func (s *scope) podsRemain() bool {
 	return s.job != nil || len(s.measurers) > 0 || len(s.chainPods) > 0 || len(s.vms) > 0
 }
 
+// heldTimeout is how long a pod that has ended counts after the time in which it had to end.
+const heldTimeout = 5 * time.Minute
+
+// heldFor returns how long a pod still counts that has ended and only exists because of a finalizer,
+// which who may write pods can add, and whether it is such a pod.
+func heldFor(pod *corev1.Pod, now time.Time) (time.Duration, bool) {
+	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || pod.Spec.NodeName == ""
+	if pod.DeletionTimestamp.IsZero() || len(pod.Finalizers) == 0 || !ended {
+		return 0, false
+	}
+	return pod.DeletionTimestamp.Add(heldTimeout).Sub(now), true
+}
+
+// heldFor returns when to check again whether pods that have ended still count; 0 without any.
+func (s *scope) heldFor() time.Duration {
+	var after time.Duration
+	for _, pod := range slices.Concat(s.measurers, s.chainPods) {
+		if left, held := heldFor(&pod, s.now); held && (after == 0 || left < after) {
+			after = left
+		}
+	}
+	return after
+}
+
 // launched reports whether the results' ConfigMap has been made before.
 func (s *scope) launched() bool { return s.job != nil || s.run.Status.ResultsRef != nil }
 

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -173,4 +174,22 @@ func TestForgedFailure(t *testing.T) {
 		l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
 		l.goes(run)
 	}
+}
+
+// TestPodWithTheLabelsOfARun: a tenant labels a pod as one of a run on the testbed. It keeps neither the next run
+// from the testbed nor the testbed from being deleted.
+func TestPodWithTheLabelsOfARun(t *testing.T) {
+	l := newLab(t, nil)
+	testbed := l.testbed()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "sleeps", Labels: map[string]string{v1alpha1.LabelRun: "x", v1alpha1.LabelTestbed: string(testbed.UID)}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "registry.test/sleep:1"}}},
+	}
+	l.Expect(l.tenant().Create(l.ctx, pod)).To(Succeed())
+	run := l.run("run")
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+	l.Expect(cluster.Delete(l.ctx, testbed)).To(Succeed())
+	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(testbed)) }).Should(BeTrue())
+	l.Expect(l.get(pod)).To(Succeed())
 }
