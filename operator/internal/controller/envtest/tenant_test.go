@@ -193,3 +193,16 @@ func TestPodWithTheLabelsOfARun(t *testing.T) {
 	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(testbed)) }).Should(BeTrue())
 	l.Expect(l.get(pod)).To(Succeed())
 }
+
+// TestCachesHoldNoDataOfConfigMaps: a tenant labels ConfigMaps as those of a run. However large they are, the
+// operator's caches only have their metadata.
+func TestCachesHoldNoDataOfConfigMaps(t *testing.T) {
+	l := newLab(t, nil)
+	l.testbed()
+	run := l.run("run")
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	var kinds []string
+	l.cached.Range(func(kind, _ any) bool { kinds = append(kinds, kind.(string)); return true })
+	l.Expect(kinds).To(ContainElements("*v1.PartialObjectMetadata", "*v1.Pod"))
+	l.Expect(kinds).NotTo(ContainElement("*v1.ConfigMap"))
+}
