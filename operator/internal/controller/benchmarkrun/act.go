@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,6 +56,9 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	}
 	switch d.action {
 	case actPlan, actStorePlan, actLaunchMeasurer, actLaunchChain:
+		if waits, ok := s.waitForQuota(d.action, err); ok {
+			return waits, nil
+		}
 		if refused := vmRefusal(err, refusal(err)); refused != nil {
 			return fail(refused), nil
 		}
@@ -249,6 +253,24 @@ func refusal(err error) *cause {
 		}
 	}
 	return nil
+}
+
+// quotaInterval is how often the run tries again while a quota is used up.
+const quotaInterval = 10 * time.Second
+
+// waitForQuota returns the wait for a quota of the namespace that other work uses up at the moment. The
+// plan and the measurer wait for startupSeconds after the run got its testbed; the chain waits
+// until the measurer, which waits for it, gives up.
+func (s *scope) waitForQuota(action action, err error) (decision, bool) {
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "exceeded quota") {
+		return decision{}, false
+	}
+	after := quotaInterval
+	if action != actLaunchChain {
+		admitted := meta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionAdmitted)
+		after = min(after, admitted.LastTransitionTime.Add(s.startup()).Sub(s.now))
+	}
+	return decision{action: actWait, after: after, chain: newCause(v1alpha1.ReasonPending, "waiting for room in a quota of namespace %q: %v", s.run.Namespace, err)}, after > 0
 }
 
 // admissionRemedy returns what comes before the API server's own message, which is long.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -125,5 +127,36 @@ func TestPlanIsMadeAgain(t *testing.T) {
 	measured := newScope(admitted, withInput, digested("sha256:of-another"), withRecords(nil))
 	if d, err := r.act(t.Context(), measured, decide(measured)); err != nil || d.outcome == nil || d.outcome.reason != v1alpha1.ReasonResultsLost {
 		t.Errorf("%s, %+v, %v", d.action, d.outcome, err)
+	}
+}
+
+// TestQuotaIsWaitedFor checks that a quota that is used up for a while does not end a run, and with it each run of
+// a queue.
+func TestQuotaIsWaitedFor(t *testing.T) {
+	full := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota: compute, requested: pods=1, used: pods=5, limited: pods=5"))
+	c := interceptor.NewClient(fakeCluster(t).(client.WithWatch), interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return full },
+		Apply:  func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error { return nil },
+	})
+	r := &Reconciler{Client: c, Reader: c}
+	for elapsed, want := range map[time.Duration]struct {
+		action action
+		again  time.Duration
+	}{0: {actWait, quotaInterval}, 295 * time.Second: {actWait, 5 * time.Second}, 300 * time.Second: {actFinish, 0}} {
+		s := newScope(admitted, withInput, after(elapsed))
+		d, err := r.act(t.Context(), s, decide(s))
+		if err != nil || d.action != want.action || d.after != want.again {
+			t.Errorf("after %s: %s, again after %s, %v", elapsed, d.action, d.after, err)
+		}
+		message := meta.FindStatusCondition(summarize(s, d).Conditions, v1alpha1.ConditionSucceeded).Message
+		if !strings.Contains(message, "exceeded quota: compute") {
+			t.Errorf("after %s the run says %q", elapsed, message)
+		}
+	}
+	if waits, ok := newScope(admitted, after(time.Hour)).waitForQuota(actLaunchChain, full); !ok || waits.after != quotaInterval {
+		t.Errorf("the chain: %+v", waits)
+	}
+	if _, ok := newScope(admitted).waitForQuota(actPlan, errors.New("exceeded quota")); ok {
+		t.Error("an error that the API server did not give")
 	}
 }
