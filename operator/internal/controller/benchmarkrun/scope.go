@@ -179,13 +179,6 @@ func (s *scope) jobEnd() *cause {
 	return nil
 }
 
-// measurerEnded reports whether the Job is over.
-func (s *scope) measurerEnded() bool {
-	return s.job != nil && slices.ContainsFunc(s.job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return (c.Type == batchv1.JobFailed || c.Type == batchv1.JobComplete) && c.Status == corev1.ConditionTrue
-	})
-}
-
 // stuck returns the object that has not started in time, whose events say why, or nil.
 func (s *scope) stuck() client.Object {
 	if s.plan == nil || s.records == nil || s.records.failure != nil || s.records.done {
