@@ -189,7 +189,7 @@ func TestNeighborsNeedResources(t *testing.T) {
 // TestNeighborsNeedStorage checks that a neighbor does not fill the disk of a node that is smaller.
 func TestNeighborsNeedStorage(t *testing.T) {
 	in := neighborInput()
-	in.Nodes[0].Status.Allocatable[corev1.ResourceEphemeralStorage] = resource.MustParse("1Gi")
+	in.Nodes[0].Status.Allocatable["ephemeral-storage"] = resource.MustParse("1Gi")
 	mustMake(t, in)
 	for i, n := range in.Run.Spec.Experiment.NoisyNeighbors {
 		if n.Kind == v1alpha1.NeighborDisk {
