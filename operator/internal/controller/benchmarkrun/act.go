@@ -32,7 +32,7 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	case actAddFinalizer:
 		err = r.setFinalizer(ctx, s, controllerutil.AddFinalizer)
 	case actRemoveFinalizer:
-		if err = r.deleteRecords(ctx, s); err == nil {
+		if err = r.unlessTerminating(ctx, s, r.deleteRecords(ctx, s)); err == nil {
 			err = r.setFinalizer(ctx, s, controllerutil.RemoveFinalizer)
 		}
 	case actPlan:
@@ -48,9 +48,9 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	case actReplaceChain:
 		err = r.replaceChain(ctx, s)
 	case actStopPods:
-		err = r.stopPods(ctx, s)
+		err = r.unlessTerminating(ctx, s, r.stopPods(ctx, s))
 	case actRelease:
-		err = r.release(ctx, s)
+		err = r.unlessTerminating(ctx, s, r.release(ctx, s))
 	case actExpire:
 		err = client.IgnoreNotFound(r.Client.Delete(ctx, s.run, client.Preconditions{UID: &s.run.UID}))
 	}
@@ -64,6 +64,21 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 		}
 	}
 	return d, err
+}
+
+// unlessTerminating drops the refusal of a step in a namespace that is being deleted. With
+// watchNamespaces the operator's rights go with the namespace, which deletes all that the run has. The run's
+// finalizer must go too: it would keep the namespace.
+func (r *Reconciler) unlessTerminating(ctx context.Context, s *scope, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	namespace := &corev1.Namespace{}
+	got := r.Client.Get(ctx, client.ObjectKey{Name: s.run.Namespace}, namespace)
+	if apierrors.IsNotFound(got) || got == nil && !namespace.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return err
 }
 
 func (r *Reconciler) setFinalizer(ctx context.Context, s *scope, change func(client.Object, string) bool) error {

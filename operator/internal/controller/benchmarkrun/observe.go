@@ -49,7 +49,7 @@ func (r *Reconciler) readRemains(ctx context.Context, s *scope) error {
 	if s.podsRemain() || !queue.Occupies(s.run) || queue.Wants(s.run) && s.holds() {
 		return nil
 	}
-	return readWorkloads(ctx, r.Reader, s)
+	return r.unlessTerminating(ctx, s, readWorkloads(ctx, r.Reader, s))
 }
 
 func readWorkloads(ctx context.Context, reader client.Reader, s *scope) error {

@@ -1,17 +1,22 @@
 package benchmarkrun
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
@@ -52,6 +57,43 @@ func TestTestbedIsNotReleasedByTheCache(t *testing.T) {
 			}
 			if got := decide(s).action; got != test.want {
 				t.Errorf("the next action is %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// TestNamespaceGoesWithTheOperatorsRights checks that a run in a namespace that is being deleted loses its
+// finalizer when the operator's rights there are gone already, and in no other namespace.
+func TestNamespaceGoesWithTheOperatorsRights(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "any"}, "x", errors.New("no rights"))
+	for name, deletionTimestamp := range map[string]*metav1.Time{"going": new(metav1.NewTime(epoch)), "there": nil} {
+		t.Run(name, func(t *testing.T) {
+			given := newScope(admitted, deleted)
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: given.run.Namespace, DeletionTimestamp: deletionTimestamp, Finalizers: []string{"kubernetes"}}}
+			all := interceptor.NewClient(fakeCluster(t, given.testbed, given.run, namespace).(client.WithWatch), interceptor.Funcs{
+				Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return forbidden },
+			})
+			live := interceptor.NewClient(all, interceptor.Funcs{
+				Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error { return forbidden },
+				List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return forbidden },
+			})
+			r := &Reconciler{Client: all, Reader: live, Clock: clocktesting.NewFakePassiveClock(epoch)}
+			s, err := r.observe(t.Context(), given.run)
+			if deletionTimestamp == nil {
+				if !apierrors.IsForbidden(err) {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := r.act(t.Context(), s, decide(s))
+			if err != nil || d.action != actRelease {
+				t.Errorf("%s, %v", d.action, err)
+			}
+			if err := r.unlessTerminating(t.Context(), s, r.deleteRecords(t.Context(), s)); err != nil {
+				t.Error(err)
 			}
 		})
 	}
