@@ -136,7 +136,9 @@ func TestQuotaIsWaitedFor(t *testing.T) {
 	full := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota: compute, requested: pods=1, used: pods=5, limited: pods=5"))
 	c := interceptor.NewClient(fakeCluster(t).(client.WithWatch), interceptor.Funcs{
 		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return full },
-		Apply:  func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error { return nil },
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return nil
+		},
 	})
 	r := &Reconciler{Client: c, Reader: c}
 	for elapsed, want := range map[time.Duration]struct {

@@ -74,8 +74,12 @@ func TestNamespaceGoesWithTheOperatorsRights(t *testing.T) {
 				Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return forbidden },
 			})
 			live := interceptor.NewClient(all, interceptor.Funcs{
-				Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error { return forbidden },
-				List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return forbidden },
+				Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+					return forbidden
+				},
+				List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+					return forbidden
+				},
 			})
 			r := &Reconciler{Client: all, Reader: live, Clock: clocktesting.NewFakePassiveClock(epoch)}
 			s, err := r.observe(t.Context(), given.run)
