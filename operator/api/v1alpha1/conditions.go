@@ -129,6 +129,8 @@ const (
 	ReasonInsufficientCPU = "InsufficientCPU"
 	// ReasonInsufficientMemory: no node has the memory that the run's pods request.
 	ReasonInsufficientMemory = "InsufficientMemory"
+	// ReasonInsufficientStorage: no node has the ephemeral storage that the run's noisy neighbors request.
+	ReasonInsufficientStorage = "InsufficientStorage"
 	// ReasonPodForbidden: the namespace's admission (Pod Security, quota, a webhook) refuses a pod of the run.
 	ReasonPodForbidden = "PodForbidden"
 	// ReasonUnschedulable: a pod found no node within startupSeconds.

@@ -10,7 +10,8 @@ type PlanSummary struct {
 	Digest string `json:"digest,omitempty"`
 
 	// storedDigest is the SHA-256 of the plan's ConfigMap as the operator made it. It acts on no other.
-	// +required
+	// Absent in runs that an older operator planned.
+	// +optional
 	// +kubebuilder:validation:MaxLength=80
 	StoredDigest string `json:"storedDigest,omitempty"`
 

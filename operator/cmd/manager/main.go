@@ -61,7 +61,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
-	if err := controller.Setup(ctx, mgr, clock.RealClock{}, o.defaults, o.namespaces, metrics.Registry); err != nil {
+	if err := controller.Setup(ctx, mgr, clock.RealClock{}, o.defaults, o.namespaces, watched.Handle, metrics.Registry); err != nil {
 		return err
 	}
 	if err := metrics.Registry.Register(watched); err != nil {
@@ -82,11 +82,10 @@ func (o *options) manager(watched *watches.Watches) (ctrl.Options, error) {
 	if err != nil {
 		return ctrl.Options{}, err
 	}
-	cached, err := controller.CacheOptions(o.namespaces)
+	cached, err := controller.CacheOptions(o.namespaces, watched.Handle)
 	if err != nil {
 		return ctrl.Options{}, err
 	}
-	cached.DefaultWatchErrorHandler = watched.Handle
 	served := metricsserver.Options{BindAddress: o.metricsBindAddress, SecureServing: o.secureMetrics}
 	if o.secureMetrics {
 		served.FilterProvider = filters.WithAuthenticationAndAuthorization

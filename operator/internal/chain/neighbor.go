@@ -39,6 +39,7 @@ func neighborVM(p *plan.Plan, n plan.Neighbor) *kubevirtv1.VirtualMachineInstanc
 		CloudInitNoCloud: &kubevirtv1.CloudInitNoCloudSource{UserData: indentedJSON(config)},
 	}}}
 	if n.ScratchBytes > 0 {
+		spec.Domain.Resources.Requests[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(n.ScratchBytes, resource.BinarySI)
 		scratch := virtioDisk(volumeScratch)
 		scratch.Serial = neighbor.ScratchSerial
 		spec.Domain.Devices.Disks = append(spec.Domain.Devices.Disks, scratch)
@@ -87,7 +88,7 @@ func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
 				ImagePullPolicy: p.ImagePullPolicy,
 				Command:         []string{"neighbor"},
 				Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: neighbor.Port, Protocol: corev1.ProtocolTCP}},
-				Resources:       requirements(n.Resources),
+				Resources:       withScratch(requirements(n.Resources), n.ScratchBytes),
 				VolumeMounts:    []corev1.VolumeMount{{Name: volumeScratch, MountPath: neighbor.Scratch}},
 				SecurityContext: neighborRights(n),
 				// Only a startup probe: no probe runs during a trial.
@@ -107,6 +108,13 @@ func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
 			}}}},
 		},
 	}
+}
+
+// withScratch requests what a neighbor may write, so that it is not the node's other pods that the
+// kubelet evicts for it.
+func withScratch(r corev1.ResourceRequirements, bytes int64) corev1.ResourceRequirements {
+	r.Requests[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(bytes, resource.BinarySI)
+	return r
 }
 
 // neighborRights returns no capability, except for the neighbor that sends frames.

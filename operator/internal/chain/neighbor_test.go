@@ -89,6 +89,9 @@ func TestNeighborRights(t *testing.T) {
 		if limits := pod.Spec.Containers[0].Resources.Limits; limits.Cpu().IsZero() || limits.Memory().IsZero() || pod.Spec.Volumes[0].EmptyDir.SizeLimit.IsZero() {
 			t.Errorf("%s has no limits: %v", pod.Name, limits)
 		}
+		if got, want := pod.Spec.Containers[0].Resources.Requests.StorageEphemeral(), pod.Spec.Volumes[0].EmptyDir.SizeLimit; got.Cmp(*want) != 0 {
+			t.Errorf("%s requests %s of storage, and may write %s", pod.Name, got, want)
+		}
 	}
 }
 

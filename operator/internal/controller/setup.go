@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -40,8 +41,9 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // CacheOptions returns options that save memory: of pods, Jobs and ConfigMaps only the
-// operator's own are watched. No namespaces means all of them.
-func CacheOptions(namespaces []string) (cache.Options, error) {
+// operator's own are watched. No namespaces means all of them. A cache that cannot read calls
+// onError.
+func CacheOptions(namespaces []string, onError toolscache.WatchErrorHandlerWithContext) (cache.Options, error) {
 	ofRun, err := labels.NewRequirement(v1alpha1.LabelRun, selection.Exists, nil)
 	if err != nil {
 		return cache.Options{}, err
@@ -51,7 +53,8 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 		return cache.Options{}, err
 	}
 	options := cache.Options{
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform:         cache.TransformStripManagedFields(),
+		DefaultWatchErrorHandler: onError,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}:       {Label: labels.NewSelector().Add(*ofRun)},
 			&corev1.ConfigMap{}: {Label: labels.NewSelector().Add(*ofRun)},
@@ -67,28 +70,38 @@ func CacheOptions(namespaces []string) (cache.Options, error) {
 	return options, nil
 }
 
+// vmCacheOptions returns the options of the cache of runs' virtual machines, of which it has nothing
+// else.
+func vmCacheOptions(namespaces []string, onError toolscache.WatchErrorHandlerWithContext) (cache.Options, error) {
+	options, err := CacheOptions(namespaces, onError)
+	if err != nil {
+		return options, err
+	}
+	ofRun, err := labels.NewRequirement(v1alpha1.LabelRun, selection.Exists, nil)
+	if err != nil {
+		return options, err
+	}
+	options.ByObject = nil
+	options.DefaultLabelSelector = labels.NewSelector().Add(*ofRun)
+	return options, nil
+}
+
 // vmCache makes the cache of runs' virtual machines, separate from the manager's
 // cache: a kind that the cluster does not know would keep that one from starting.
-func vmCache(mgr ctrl.Manager, namespaces []string) func() (cache.Cache, error) {
+func vmCache(mgr ctrl.Manager, namespaces []string, onError toolscache.WatchErrorHandlerWithContext) func() (cache.Cache, error) {
 	return func() (cache.Cache, error) {
-		options, err := CacheOptions(namespaces)
+		options, err := vmCacheOptions(namespaces, onError)
 		if err != nil {
 			return nil, err
 		}
-		ofRun, err := labels.NewRequirement(v1alpha1.LabelRun, selection.Exists, nil)
-		if err != nil {
-			return nil, err
-		}
-		options.ByObject = nil
-		options.DefaultLabelSelector = labels.NewSelector().Add(*ofRun)
 		options.Scheme, options.Mapper, options.HTTPClient = mgr.GetScheme(), mgr.GetRESTMapper(), mgr.GetHTTPClient()
 		return cache.New(mgr.GetConfig(), options)
 	}
 }
 
 // Setup registers both controllers. Metrics go to the registry.
-// namespaces are those of CacheOptions.
-func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, namespaces []string, registry prometheus.Registerer) error {
+// namespaces and onError are those of CacheOptions.
+func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, namespaces []string, onError toolscache.WatchErrorHandlerWithContext, registry prometheus.Registerer) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf); err != nil {
 		return fmt.Errorf("indexing runs by testbed: %w", err)
 	}
@@ -103,7 +116,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defa
 		return fmt.Errorf("making a client for consoles: %w", err)
 	}
 	runs := &benchmarkrun.Reconciler{
-		VMs:     &benchmarkrun.VMs{Mapper: mgr.GetRESTMapper(), NewCache: vmCache(mgr, namespaces), Add: mgr.Add},
+		VMs:     &benchmarkrun.VMs{Mapper: mgr.GetRESTMapper(), NewCache: vmCache(mgr, namespaces, onError), Add: mgr.Add},
 		Console: benchmarkrun.PodConsole{Clientset: clientset},
 		Client:  mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock, Metrics: metrics, Defaults: defaults,
 		Recorder: mgr.GetEventRecorder("vnfbench"),

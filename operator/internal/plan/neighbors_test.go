@@ -186,6 +186,22 @@ func TestNeighborsNeedResources(t *testing.T) {
 	}
 }
 
+// TestNeighborsNeedStorage checks that a neighbor does not fill the disk of a node that is smaller.
+func TestNeighborsNeedStorage(t *testing.T) {
+	in := neighborInput()
+	in.Nodes[0].Status.Allocatable["ephemeral-storage"] = resource.MustParse("1Gi")
+	mustMake(t, in)
+	for i, n := range in.Run.Spec.Experiment.NoisyNeighbors {
+		if n.Kind == v1alpha1.NeighborDisk {
+			in.Run.Spec.Experiment.NoisyNeighbors[i].Disk = "1Gi"
+		}
+	}
+	_, err := plan.Make(in)
+	if measure.ReasonOf(err) != v1alpha1.ReasonInsufficientStorage || !strings.Contains(err.Error(), "lower disk in the run's spec.experiment.noisyNeighbors") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestNeighborsWithoutAFrame(t *testing.T) {
 	in := neighborInput()
 	// The minimum that the API takes, in frames that are larger than it lets them be.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -36,6 +37,15 @@ type need struct {
 func milliCPU(node *corev1.Node) int64    { return node.Status.Allocatable.Cpu().MilliValue() }
 func memoryBytes(node *corev1.Node) int64 { return node.Status.Allocatable.Memory().Value() }
 
+// storageBytes is what the node has for what pods write; no bound where the kubelet does not report it.
+func storageBytes(node *corev1.Node) int64 {
+	quantity, known := node.Status.Allocatable[corev1.ResourceEphemeralStorage]
+	if !known {
+		return math.MaxInt64
+	}
+	return quantity.Value()
+}
+
 // chooseNodes takes the first pair of nodes, in the order of their names, that matches the
 // testbed's selectors and is large enough for the run's pods. The scheduler accounts for what
 // other pods use at the moment.
@@ -63,16 +73,21 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 		cpu.functions += p.Observer.Resources.RequestMilliCPU
 		memory.functions += p.Observer.Resources.MemoryBytes
 	}
+	storage := need{
+		resource: "ephemeral-storage", unit: " bytes", allocatable: storageBytes, reason: v1alpha1.ReasonInsufficientStorage,
+		remedy: "lower disk in the run's spec.experiment.noisyNeighbors, of which 1.5 times is requested, or let the testbed's node selectors match a node with more storage",
+	}
 	for _, neighbor := range p.Neighbors {
 		cpu.functions += neighbor.Resources.RequestMilliCPU
 		memory.functions += neighbor.Resources.MemoryBytes
+		storage.functions += neighbor.ScratchBytes
 	}
 	if len(p.Neighbors) > 0 {
 		others += " and the neighbors"
 		cpu.remedy, memory.remedy = orNeighbors(cpu.remedy, "cpu"), orNeighbors(memory.remedy, "memory")
 	}
 	needs := append(deviceNeeds(p), hugepagesNeeds(in.Testbed, p.Generator.Hugepages, p.Functions)...)
-	needs = append(needs, cpu, memory)
+	needs = append(needs, cpu, memory, storage)
 	if lacking, among := found.lacking(needs); lacking != nil {
 		return nil, nil, fail(lacking.reason, lacking.remedy,
 			"the traffic pod%s requests %d%s of %s and %s %d%s in total, but %s",

@@ -3,6 +3,7 @@ package procedure
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -227,13 +228,16 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 
 // fewestSent returns how many frames of the direction that sent fewer are in the trials.
 func fewestSent(trials []measure.Record) int64 {
-	sent := make([]uint64, len(trials[0].Outcome.Directions))
+	sent := map[measure.Direction]uint64{}
 	for _, r := range trials {
-		for i, d := range r.Outcome.Directions {
-			sent[i] += d.SentFrames
+		for _, d := range r.Outcome.Directions {
+			sent[d.Direction] += d.SentFrames
 		}
 	}
-	return signed(slices.Min(sent))
+	if len(sent) == 0 {
+		return 0
+	}
+	return signed(slices.Min(slices.Collect(maps.Values(sent))))
 }
 
 // warn says why there is no recovery time, and what limits its meaning.

@@ -404,3 +404,19 @@ func TestRecoveryRecordSize(t *testing.T) {
 		}
 	}
 }
+
+// TestCleanFramesOfUnlikeTrials checks trials that do not have the same directions: who may write
+// ConfigMaps can store them.
+func TestCleanFramesOfUnlikeTrials(t *testing.T) {
+	of := func(directions ...measure.DirectionOutcome) measure.Record {
+		return measure.Record{Outcome: measure.Outcome{Directions: directions}}
+	}
+	forward, reverse := measure.DirectionOutcome{Direction: measure.Forward, SentFrames: 9}, measure.DirectionOutcome{Direction: measure.Reverse, SentFrames: 5}
+	for want, trials := range map[int64][]measure.Record{
+		5: {of(forward), of(forward, reverse)}, 10: {of(reverse, forward), of(forward, reverse)}, 0: {of()},
+	} {
+		if got := fewestSent(trials); got != want {
+			t.Errorf("%d frames, want %d", got, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,11 +32,13 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	case actAddFinalizer:
 		err = r.setFinalizer(ctx, s, controllerutil.AddFinalizer)
 	case actRemoveFinalizer:
-		if err = r.deleteRecords(ctx, s); err == nil {
+		if err = r.unlessTerminating(ctx, s, r.deleteRecords(ctx, s)); err == nil {
 			err = r.setFinalizer(ctx, s, controllerutil.RemoveFinalizer)
 		}
 	case actPlan:
 		err = r.makePlan(ctx, s)
+	case actStorePlan:
+		err = r.storePlan(ctx, s)
 	case actLaunchMeasurer:
 		err = r.launchMeasurer(ctx, s)
 	case actLaunchChain:
@@ -45,19 +48,37 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	case actReplaceChain:
 		err = r.replaceChain(ctx, s)
 	case actStopPods:
-		err = r.stopPods(ctx, s)
+		err = r.unlessTerminating(ctx, s, r.stopPods(ctx, s))
 	case actRelease:
-		err = r.release(ctx, s)
+		err = r.unlessTerminating(ctx, s, r.release(ctx, s))
 	case actExpire:
 		err = client.IgnoreNotFound(r.Client.Delete(ctx, s.run, client.Preconditions{UID: &s.run.UID}))
 	}
 	switch d.action {
-	case actPlan, actLaunchMeasurer, actLaunchChain:
+	case actPlan, actStorePlan, actLaunchMeasurer, actLaunchChain:
+		if waits, ok := s.waitForQuota(d.action, err); ok {
+			return waits, nil
+		}
 		if refused := vmRefusal(err, refusal(err)); refused != nil {
 			return fail(refused), nil
 		}
 	}
 	return d, err
+}
+
+// unlessTerminating drops the refusal of a step in a namespace that is being deleted. With
+// watchNamespaces the operator's rights go with the namespace, which deletes all that the run has. The run's
+// finalizer must go too: it would keep the namespace.
+func (r *Reconciler) unlessTerminating(ctx context.Context, s *scope, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	namespace := &corev1.Namespace{}
+	got := r.Client.Get(ctx, client.ObjectKey{Name: s.run.Namespace}, namespace)
+	if apierrors.IsNotFound(got) || got == nil && !namespace.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return err
 }
 
 func (r *Reconciler) setFinalizer(ctx context.Context, s *scope, change func(client.Object, string) bool) error {
@@ -68,13 +89,19 @@ func (r *Reconciler) setFinalizer(ctx context.Context, s *scope, change func(cli
 	return client.IgnoreNotFound(r.Client.Patch(ctx, s.run, before))
 }
 
-// makePlan decides everything, lets the API server judge the run's pods without
-// making them, and stores the plan. Nothing that uses the testbed exists before.
+// makePlan decides everything, and lets the API server judge the run's pods without making them.
+// The status then gets the digest of the plan, before the plan is stored: nothing else shows later
+// who made it. Nothing that uses the testbed exists before.
 func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 	made, err := plan.Make(*s.input)
 	if err != nil {
 		return err
 	}
+	return r.tryPlan(ctx, s, made, plan.Sum(chain.PlanConfigMap(made).Data))
+}
+
+// tryPlan tries a plan's objects against admission.
+func (r *Reconciler) tryPlan(ctx context.Context, s *scope, made *plan.Plan, digest string) error {
 	// Admission refuses pods whose service account does not exist.
 	if err := r.applyAll(ctx, s, []chain.Object{chain.ServiceAccount(made)}); err != nil {
 		return err
@@ -90,23 +117,28 @@ func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	return r.storePlan(ctx, s, made)
+	s.made, s.storedDigest = made, digest
+	return nil
 }
 
-// storePlan stores the plan's digest first, and then the plan. One that was stored before and is
-// gone is made again if it is the same.
-func (r *Reconciler) storePlan(ctx context.Context, s *scope, made *plan.Plan) error {
-	configMap := chain.PlanConfigMap(made)
-	digest := plan.Sum(configMap.Data)
-	if before := s.run.Status.Plan; before != nil && before.StoredDigest != digest && s.records != nil {
-		return measure.Failf(v1alpha1.ReasonResultsLost, "apply the run under a new name",
-			"the plan's ConfigMap %q was deleted during the run, and today's plan would be another one", s.names.Plan)
-	}
-	s.plan, s.storedDigest = made, digest
-	if err := r.patchStatus(ctx, s, decision{action: actPlan}, summarize(s, decision{action: actPlan})); err != nil {
+// storePlan stores the plan whose digest the status has. If the plan would be another one by now,
+// the status gets the digest of that first, unless the run was already measured by the other.
+func (r *Reconciler) storePlan(ctx context.Context, s *scope) error {
+	made, err := plan.Make(*s.input)
+	if err != nil {
 		return err
 	}
-	return r.applyAll(ctx, s, []chain.Object{configMap})
+	configMap := chain.PlanConfigMap(made)
+	switch digest := plan.Sum(configMap.Data); {
+	case digest == s.run.Status.Plan.StoredDigest:
+		s.made, s.storedDigest = made, digest
+		return r.applyAll(ctx, s, []chain.Object{configMap})
+	case s.records != nil:
+		return measure.Failf(v1alpha1.ReasonResultsLost, "apply the run under a new name",
+			"the plan's ConfigMap %q was deleted during the run, and today's plan would be another one", s.names.Plan)
+	default:
+		return r.tryPlan(ctx, s, made, digest)
+	}
 }
 
 // launchMeasurer makes the empty results, and the measurer that fills them.
@@ -238,6 +270,24 @@ func refusal(err error) *cause {
 	return nil
 }
 
+// quotaInterval is how often the run tries again while a quota is used up.
+const quotaInterval = 10 * time.Second
+
+// waitForQuota returns the wait for a quota of the namespace that other work uses up at the moment. The
+// plan and the measurer wait for startupSeconds after the run got its testbed; the chain waits
+// until the measurer, which waits for it, gives up.
+func (s *scope) waitForQuota(action action, err error) (decision, bool) {
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "exceeded quota") {
+		return decision{}, false
+	}
+	after := quotaInterval
+	if action != actLaunchChain {
+		admitted := meta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionAdmitted)
+		after = min(after, admitted.LastTransitionTime.Add(s.startup()).Sub(s.now))
+	}
+	return decision{action: actWait, after: after, chain: newCause(v1alpha1.ReasonPending, "waiting for room in a quota of namespace %q: %v", s.run.Namespace, err)}, after > 0
+}
+
 // admissionRemedy returns what comes before the API server's own message, which is long.
 func admissionRemedy(err error) string {
 	if strings.Contains(err.Error(), "violates PodSecurity") {
@@ -273,6 +323,32 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	for _, w := range s.workloads() {
 		if err := r.deleteAll(ctx, s, w.Needs); err != nil {
 			return err
+		}
+	}
+	return r.deleteNetworks(ctx, s)
+}
+
+// deleteNetworks finds the run's networks by their label: only the plan has their names, and it
+// may be lost. A network that stays lets other pods of the namespace join the testbed's bridges.
+func (r *Reconciler) deleteNetworks(ctx context.Context, s *scope) error {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
+	mine := client.MatchingLabels{v1alpha1.LabelRun: string(s.run.UID)}
+	err := r.Reader.List(ctx, list, client.InNamespace(s.run.Namespace), mine)
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("listing the run's NetworkAttachmentDefinitions: %w", err)
+	}
+	for i := range list.Items {
+		network := &list.Items[i]
+		if !metav1.IsControlledBy(network, s.run) {
+			continue
+		}
+		network.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
+		if err := r.Client.Delete(ctx, network, client.Preconditions{UID: &network.UID}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting NetworkAttachmentDefinition %q: %w", network.Name, err)
 		}
 	}
 	return nil

@@ -1,18 +1,26 @@
 package benchmarkrun
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/testing/plantest"
 )
 
 func TestRefusal(t *testing.T) {
@@ -55,4 +63,102 @@ func reasonOf(f *cause) string {
 		return ""
 	}
 	return f.reason
+}
+
+// withInput gives the run what a plan is made from.
+func withInput(s *scope) {
+	in := plantest.Input(1)
+	s.input, s.run.Namespace = &in, plantest.Namespace
+}
+
+// TestDigestIsStoredBeforeThePlan checks that the status has the digest before the plan's ConfigMap is made, and
+// that no plan is said to be stored while that is refused.
+func TestDigestIsStoredBeforeThePlan(t *testing.T) {
+	var applied []string
+	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "plan", errors.New("no room"))
+	c := interceptor.NewClient(fakeCluster(t).(client.WithWatch), interceptor.Funcs{
+		Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+			kind := object.(interface{ GetKind() string }).GetKind()
+			applied = append(applied, kind)
+			if kind == "ConfigMap" {
+				return refused
+			}
+			return nil
+		},
+	})
+	r := &Reconciler{Client: c, Reader: c}
+
+	first := newScope(admitted, withInput)
+	d, err := r.act(t.Context(), first, decide(first))
+	if err != nil || d.action != actPlan || slices.Contains(applied, "ConfigMap") {
+		t.Fatalf("%s after %v was applied, %v", d.action, applied, err)
+	}
+	status := summarize(first, d)
+	if status.Plan == nil || status.Plan.StoredDigest == "" || meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionPlanned) {
+		t.Fatalf("%+v", status)
+	}
+
+	second := newScope(admitted, withInput)
+	second.run.Status = status
+	if d, err = r.act(t.Context(), second, decide(second)); err != nil || d.action != actFinish || d.outcome.reason != v1alpha1.ReasonPodForbidden {
+		t.Fatalf("%s, %+v, %v", d.action, d.outcome, err)
+	}
+	if planned := meta.FindStatusCondition(summarize(second, d).Conditions, v1alpha1.ConditionPlanned); planned.Status != metav1.ConditionFalse {
+		t.Errorf("%+v", planned)
+	}
+}
+
+// TestPlanIsMadeAgain checks that a plan that would be another one by now gets its own digest first, unless
+// the run was already measured by the other.
+func TestPlanIsMadeAgain(t *testing.T) {
+	var applied []string
+	c := interceptor.NewClient(fakeCluster(t).(client.WithWatch), interceptor.Funcs{
+		Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+			applied = append(applied, object.(interface{ GetKind() string }).GetKind())
+			return nil
+		},
+	})
+	r := &Reconciler{Client: c, Reader: c}
+	s := newScope(admitted, withInput, digested("sha256:of-another"))
+	d, err := r.act(t.Context(), s, decide(s))
+	if got := summarize(s, d).Plan.StoredDigest; err != nil || d.action != actStorePlan || got == "sha256:of-another" || slices.Contains(applied, "ConfigMap") {
+		t.Errorf("%s, digest %q, %v was applied, %v", d.action, got, applied, err)
+	}
+	measured := newScope(admitted, withInput, digested("sha256:of-another"), withRecords(nil))
+	if d, err := r.act(t.Context(), measured, decide(measured)); err != nil || d.outcome == nil || d.outcome.reason != v1alpha1.ReasonResultsLost {
+		t.Errorf("%s, %+v, %v", d.action, d.outcome, err)
+	}
+}
+
+// TestQuotaIsWaitedFor checks that a quota that is used up for a while does not end a run, and with it each run of
+// a queue.
+func TestQuotaIsWaitedFor(t *testing.T) {
+	full := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota: compute, requested: pods=1, used: pods=5, limited: pods=5"))
+	c := interceptor.NewClient(fakeCluster(t).(client.WithWatch), interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return full },
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return nil
+		},
+	})
+	r := &Reconciler{Client: c, Reader: c}
+	for elapsed, want := range map[time.Duration]struct {
+		action action
+		again  time.Duration
+	}{0: {actWait, quotaInterval}, 295 * time.Second: {actWait, 5 * time.Second}, 300 * time.Second: {actFinish, 0}} {
+		s := newScope(admitted, withInput, after(elapsed))
+		d, err := r.act(t.Context(), s, decide(s))
+		if err != nil || d.action != want.action || d.after != want.again {
+			t.Errorf("after %s: %s, again after %s, %v", elapsed, d.action, d.after, err)
+		}
+		message := meta.FindStatusCondition(summarize(s, d).Conditions, v1alpha1.ConditionSucceeded).Message
+		if !strings.Contains(message, "exceeded quota: compute") {
+			t.Errorf("after %s the run says %q", elapsed, message)
+		}
+	}
+	if waits, ok := newScope(admitted, after(time.Hour)).waitForQuota(actLaunchChain, full); !ok || waits.after != quotaInterval {
+		t.Errorf("the chain: %+v", waits)
+	}
+	if _, ok := newScope(admitted).waitForQuota(actPlan, errors.New("exceeded quota")); ok {
+		t.Error("an error that the API server did not give")
+	}
 }

@@ -33,7 +33,7 @@ import (
 
 // Reconciler reconciles BenchmarkRuns.
 type Reconciler struct {
-	// Client reads from the cache.
+	// Client reads from the cache, which has no data of ConfigMaps.
 	Client client.Client
 	// Reader reads from the API server.
 	Reader client.Reader
@@ -78,7 +78,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("benchmarkrun").
 		For(&v1alpha1.BenchmarkRun{}).
 		Owns(&batchv1.Job{}).
-		Owns(&corev1.ConfigMap{}).
+		// Without their data: who may write ConfigMaps decides how large they are.
+		Owns(&corev1.ConfigMap{}, builder.OnlyMetadata).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(runOfPod)).
 		Watches(&v1alpha1.Testbed{}, handler.EnqueueRequestsFromMapFunc(r.runsOfTestbed)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.runsOfNamespace), builder.WithPredicates(predicate.LabelChangedPredicate{})).

@@ -21,8 +21,10 @@ const (
 	actRemoveFinalizer action = "RemoveFinalizer"
 	// actAdmit records that the run holds its testbed, before its first child is made.
 	actAdmit action = "Admit"
-	// actPlan makes the plan, tries the pods against admission and stores the plan.
+	// actPlan makes the plan, tries the pods against admission, and writes the plan's digest.
 	actPlan action = "Plan"
+	// actStorePlan stores the plan that has the digest.
+	actStorePlan action = "StorePlan"
 	// actLaunchMeasurer applies networks, the measurer's rights, its results and its Job.
 	actLaunchMeasurer action = "LaunchMeasurer"
 	// actLaunchChain applies the functions of the chain.
@@ -104,7 +106,7 @@ func decideFinished(s *scope) decision {
 func tearDownThen(s *scope, next decision) decision {
 	switch {
 	case s.podsRemain():
-		return decision{action: actStopPods, wait: next.wait}
+		return decision{action: actStopPods, wait: next.wait, after: s.heldFor()}
 	case queue.Occupies(s.run):
 		return decision{action: actRelease, wait: next.wait}
 	}
@@ -140,8 +142,12 @@ func decideAdmitted(s *scope) decision {
 		return decision{action: actAdmit}
 	case s.baselineProblem() != "":
 		return fail(newCause(v1alpha1.ReasonBaselineUnusable, "%s", s.baselineProblem()))
-	case s.plan == nil && s.planErr == nil:
+	case s.run.Status.Plan != nil && s.run.Status.Plan.StoredDigest == "":
+		return fail(newCause(v1alpha1.ReasonVersionMismatch, "status.plan has no storedDigest: an older operator planned the run, or the CustomResourceDefinitions are older than this operator: apply those of its version, and the run under a new name"))
+	case s.plan == nil && s.planErr == nil && s.run.Status.Plan == nil:
 		return decision{action: actPlan}
+	case s.plan == nil && s.planErr == nil:
+		return decision{action: actStorePlan}
 	case errors.Is(s.planErr, plan.ErrVersion):
 		return fail(newCause(v1alpha1.ReasonVersionMismatch, "the operator was replaced during the run, and this version cannot read the plan's ConfigMap %q: %v: apply the run under a new name", s.names.Plan, s.planErr))
 	case errors.Is(s.planErr, errOtherPlan):

@@ -30,6 +30,11 @@ func undecided(s *scope) {
 // allowed lets a run succeed that is inconclusive.
 func allowed(s *scope) { s.run.Spec.Experiment.OnInconclusive = v1alpha1.OnInconclusiveAllow }
 
+// digested makes the status have the digest of a plan.
+func digested(digest string) with {
+	return func(s *scope) { s.run.Status.Plan = &v1alpha1.PlanSummary{Digest: "sha256:0", StoredDigest: digest} }
+}
+
 func notReady(s *scope) {
 	s.testbed.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "no node"}}
 }
@@ -70,6 +75,11 @@ func TestDecide(t *testing.T) {
 		"admission lost":                   {newScope(launched, func(s *scope) { s.testbed.Status.ActiveRuns = nil }), actStopPods, v1alpha1.ReasonQueued, 0},
 		"admission not written down":       {newScope(held), actAdmit, "", 0},
 		"no plan":                          {newScope(admitted), actPlan, "", 0},
+		"the plan's digest is written":     {newScope(admitted, digested("sha256:1")), actStorePlan, "", 0},
+		"planned by an older operator":     {newScope(admitted, withPlan, digested("")), actFinish, v1alpha1.ReasonVersionMismatch, 0},
+		"the digest is not stored":         {newScope(admitted, digested("")), actFinish, v1alpha1.ReasonVersionMismatch, 0},
+		"another plan":                     {newScope(admitted, digested("sha256:1"), func(s *scope) { s.planErr = errOtherPlan }), actFinish, v1alpha1.ReasonPlanChanged, 0},
+		"a plan before the operator's":     {newScope(admitted, func(s *scope) { s.planErr = errOtherPlan }), actFinish, v1alpha1.ReasonPlanChanged, 0},
 		"plan damaged":                     {newScope(admitted, func(s *scope) { s.planErr = errors.New("damaged") }), actFinish, v1alpha1.ReasonResultsLost, 0},
 		"plan of another version":          {newScope(admitted, func(s *scope) { s.planErr = fmt.Errorf("%w: it has layout 7", plan.ErrVersion) }), actFinish, v1alpha1.ReasonVersionMismatch, 0},
 		"testbed recreated":                {newScope(admitted, withPlan, func(s *scope) { s.testbed.UID = "other" }), actFinish, v1alpha1.ReasonTestbedNotFound, 0},

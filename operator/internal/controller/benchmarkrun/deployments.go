@@ -27,6 +27,9 @@ import (
 // maxDeployments is the API's bound; the results keep as many.
 const maxDeployments = 32
 
+// maxFunctions is the API's bound of a deployment's functions.
+const maxFunctions = 8
+
 // deployment returns the number of the deployment that the chain's objects belong to: the one that
 // is open, or else the next.
 func (r *records) deployment() int {

@@ -12,7 +12,7 @@ import (
 
 // device returns what the chain ran on, once its node has been read.
 func (w *writer) device() *v1alpha1.DeviceReport {
-	if w.records == nil || w.records.device == nil || w.plan == nil {
+	if w.records == nil || w.records.device == nil {
 		return nil
 	}
 	state := w.records.device

@@ -72,6 +72,7 @@ func namesNone(s *scope)   { s.run.Spec.Experiment.TestbedRef = nil }
 func refused(s *scope)     { s.refused, s.position = true, 0 }
 func withPlan(s *scope) {
 	s.plan = &plan.Plan{Digest: "sha256:1", GeneratorNode: "a", DeviceNode: "b", Testbed: plan.Reference{UID: "bench-uid"}}
+	s.storedDigest = "sha256:2"
 }
 func testbedDeleted(s *scope) {
 	s.testbed.DeletionTimestamp = ptr.To(metav1.NewTime(epoch))

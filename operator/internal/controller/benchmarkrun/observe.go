@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -47,7 +49,7 @@ func (r *Reconciler) readRemains(ctx context.Context, s *scope) error {
 	if s.podsRemain() || !queue.Occupies(s.run) || queue.Wants(s.run) && s.holds() {
 		return nil
 	}
-	return readWorkloads(ctx, r.Reader, s)
+	return r.unlessTerminating(ctx, s, readWorkloads(ctx, r.Reader, s))
 }
 
 func readWorkloads(ctx context.Context, reader client.Reader, s *scope) error {
@@ -66,6 +68,9 @@ func readWorkloads(ctx context.Context, reader client.Reader, s *scope) error {
 	}
 	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
 	for _, pod := range pods.Items {
+		if left, held := heldFor(&pod, s.now); held && left <= 0 {
+			continue
+		}
 		if pod.Labels[v1alpha1.LabelComponent] == chain.ComponentMeasurer {
 			s.measurers = append(s.measurers, pod)
 		} else {
@@ -120,19 +125,19 @@ func getTestbed(ctx context.Context, reader client.Reader, run *v1alpha1.Benchma
 	return testbed, nil
 }
 
+// readPlan reads the plan of a run that is measured. It reads without the cache: a plan that was
+// just stored must not be made a second time.
 func (r *Reconciler) readPlan(ctx context.Context, s *scope) error {
-	configMap, err := r.configMap(ctx, r.Client, s.run.Namespace, s.names.Plan)
-	if err == nil && configMap == nil && s.holds() && queue.Occupies(s.run) {
-		// A plan that the cache does not show yet must not be made a second time.
-		configMap, err = r.configMap(ctx, r.Reader, s.run.Namespace, s.names.Plan)
+	if !s.measures() {
+		return nil
 	}
+	configMap, err := r.configMap(ctx, s.run.Namespace, s.names.Plan)
 	if err != nil || configMap == nil {
 		return err
 	}
 	s.storedDigest = plan.Sum(configMap.Data)
-	if own, err := r.isOwnPlan(ctx, s); err != nil {
-		return err
-	} else if !own {
+	// A status that is older than the plan's ConfigMap takes no verdict: its version is not the latest.
+	if stored := s.run.Status.Plan; stored == nil || stored.StoredDigest != s.storedDigest {
 		s.planErr = errOtherPlan
 		return nil
 	}
@@ -143,52 +148,50 @@ func (r *Reconciler) readPlan(ctx context.Context, s *scope) error {
 // errOtherPlan means that the plan's ConfigMap is not the one that the operator made.
 var errOtherPlan = errors.New("it is not the one that the operator made")
 
-// isOwnPlan reports whether the status has the digest of the plan that is stored. The cache may
-// not show yet what the operator wrote into the status before it made the plan's ConfigMap.
-func (r *Reconciler) isOwnPlan(ctx context.Context, s *scope) (bool, error) {
-	if s.run.Status.Plan != nil && s.run.Status.Plan.StoredDigest == s.storedDigest {
-		return true, nil
-	}
-	live := &v1alpha1.BenchmarkRun{}
-	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(s.run), live); apierrors.IsNotFound(err) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("reading the run: %w", err)
-	}
-	return live.UID == s.run.UID && live.Status.Plan != nil && live.Status.Plan.StoredDigest == s.storedDigest, nil
-}
-
-// readRecords reads the results, without the cache before it reports a loss: the caches of
-// ConfigMaps and Jobs run at different speeds.
+// readRecords reads the results of a run that has not ended and has its testbed. It reads without
+// the cache, and after Job and pods: what the operator itself has closed or deleted must not look
+// like a loss.
 func (r *Reconciler) readRecords(ctx context.Context, s *scope) error {
-	configMap, err := r.configMap(ctx, r.Client, s.run.Namespace, s.names.Results)
+	if !queue.Occupies(s.run) || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	configMap, err := r.configMap(ctx, s.run.Namespace, s.names.Results)
 	if err != nil {
 		return err
 	}
 	s.decode(configMap)
-	late := s.records == nil && s.launched() || s.measurerEnded() && s.records.failure == nil && !s.records.done
-	if late && !queue.Finished(s.run) {
-		if configMap, err = r.configMap(ctx, r.Reader, s.run.Namespace, s.names.Results); err != nil {
-			return err
-		}
-		s.decode(configMap)
+	if s.stack != nil {
+		ctrl.LoggerFrom(ctx).Error(s.recordsErr, "Evaluating the records", "stack", string(s.stack))
 	}
 	return nil
 }
 
 func (s *scope) decode(configMap *corev1.ConfigMap) {
-	s.records, s.recordsErr, s.holder, s.foreign = nil, nil, nil, nil
 	if configMap == nil {
 		return
 	}
 	s.holder = holderOf(configMap)
-	if s.records, s.recordsErr = decodeRecords(configMap); s.recordsErr == nil && s.plan != nil && !queue.Finished(s.run) {
-		s.figures = procedure.Evaluate(s.plan.Instructions, s.records.trials, procedure.Found{
-			Generator: s.records.generator, Device: s.records.device, SameNode: s.plan.GeneratorNode == s.plan.DeviceNode,
-		})
-		if s.records.done {
-			s.foreign = foreign(s.plan.Instructions, s.records.trials)
+	if s.records, s.recordsErr = decodeRecords(configMap); s.recordsErr == nil && s.plan != nil {
+		s.evaluate()
+	}
+}
+
+// evaluate computes what follows from the records. Who may write ConfigMaps can store records that
+// no procedure makes. A panic over them ends the run: otherwise it would come again at each
+// reconciliation, and the run could neither end nor give its testbed back.
+func (s *scope) evaluate() {
+	defer func() {
+		if problem := recover(); problem != nil {
+			s.stack = debug.Stack()
+			s.records, s.recordsErr = nil, fmt.Errorf("its records cannot be evaluated: %v", problem)
+			s.figures, s.foreign = procedure.Figures{}, nil
 		}
+	}()
+	s.figures = procedure.Evaluate(s.plan.Instructions, s.records.trials, procedure.Found{
+		Generator: s.records.generator, Device: s.records.device, SameNode: s.plan.GeneratorNode == s.plan.DeviceNode,
+	})
+	if s.records.done {
+		s.foreign = foreign(s.plan.Instructions, s.records.trials)
 	}
 }
 
@@ -206,9 +209,10 @@ func foreign(instructions measure.Instructions, trials []measure.Record) error {
 	return nil
 }
 
-func (r *Reconciler) configMap(ctx context.Context, reader client.Reader, namespace, name string) (*corev1.ConfigMap, error) {
+// configMap reads a ConfigMap of the run without the cache, or returns nil.
+func (r *Reconciler) configMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
 	configMap := &corev1.ConfigMap{}
-	if err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, configMap); apierrors.IsNotFound(err) {
+	if err := r.Reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, configMap); apierrors.IsNotFound(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("reading ConfigMap %q: %w", name, err)
@@ -238,7 +242,7 @@ func (r *Reconciler) readQueue(ctx context.Context, s *scope) error {
 
 // readInput reads what a plan is made from, while there is none.
 func (r *Reconciler) readInput(ctx context.Context, s *scope) error {
-	if !s.holds() || !queue.Wants(s.run) || s.plan != nil || s.planErr != nil {
+	if !s.measures() || s.plan != nil || s.planErr != nil {
 		return nil
 	}
 	var nodes corev1.NodeList

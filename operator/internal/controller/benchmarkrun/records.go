@@ -1,8 +1,10 @@
 package benchmarkrun
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,13 +62,64 @@ func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range trials {
-		if trials[i].Index != i {
-			return nil, fmt.Errorf("trial %d is missing", i)
+	r.trials = trials
+	if err := cmp.Or(r.checkTrials(), r.checkDeployments()); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+const (
+	// maxTrials is more than fit: the shortest record of a trial has more than 230 bytes.
+	maxTrials = 4000
+	// maxSessions limits how often the records are replayed: once for each session.
+	maxSessions = 64
+)
+
+// checkTrials refuses trials that no measurer stores, and more sessions than the operator replays
+// for one run while the others wait.
+func (r *records) checkTrials() error {
+	if len(r.trials) > maxTrials {
+		return fmt.Errorf("it has %d trials, and at most %d fit", len(r.trials), maxTrials)
+	}
+	sessions := 0
+	for i := range r.trials {
+		trial := &r.trials[i]
+		if trial.Index != i {
+			return fmt.Errorf("trial %d is missing", i)
+		}
+		if i == 0 || trial.Measurer != r.trials[i-1].Measurer {
+			sessions++
+		}
+		for n, d := range trial.Outcome.Directions {
+			if d.Direction != measure.Forward && d.Direction != measure.Reverse || n > 0 && d.Direction == trial.Outcome.Directions[0].Direction || n > 1 {
+				return fmt.Errorf("trial %d has directions that no path has", i)
+			}
 		}
 	}
-	r.trials = trials
-	return r, nil
+	if sessions > maxSessions {
+		return fmt.Errorf("its trials are of %d sessions, and at most %d are evaluated", sessions, maxSessions)
+	}
+	return nil
+}
+
+// checkDeployments refuses deployments that the operator did not add, and the wish for one that no
+// measurer has: it takes the next at most.
+func (r *records) checkDeployments() error {
+	if len(r.deployments) > maxDeployments {
+		return fmt.Errorf("it has %d deployments, and at most %d are kept", len(r.deployments), maxDeployments)
+	}
+	last := 0
+	for _, d := range r.deployments {
+		if d.Number <= last || d.Number >= math.MaxInt32 || len(d.Functions) > maxFunctions {
+			return fmt.Errorf("deployment %d was not added by the operator", d.Number)
+		}
+		last = d.Number
+	}
+	if r.progress != nil && r.progress.Deployment > last+1 {
+		return fmt.Errorf("the progress asks for deployment %d after %d", r.progress.Deployment, last)
+	}
+	return nil
 }
 
 // holderOf returns the measurer that holds the results, nil if none is known.

@@ -35,10 +35,12 @@ type scope struct {
 	// it or come first.
 	position, before int
 
-	// plan is nil before it is stored; planErr is set if it cannot be read.
+	// plan is nil before it is stored, and while the run is not measured; planErr is set if it cannot be read.
 	plan    *plan.Plan
 	planErr error
-	// storedDigest is that of the ConfigMap which the plan was read from or is about to be in.
+	// made is the plan that this reconciliation made.
+	made *plan.Plan
+	// storedDigest is that of the ConfigMap which the plan was read from, or that made belongs in.
 	storedDigest string
 	// baseline is the run that spec.experiment.baseline names, read until its figures are in
 	// the status; nil if there is none.
@@ -46,9 +48,12 @@ type scope struct {
 	// input is what a plan is made from; read only while there is none.
 	input *plan.Input
 
-	// records is nil if there is no results' ConfigMap; recordsErr is set if it cannot be read.
+	// records is nil if there is no results' ConfigMap, and while the run does not have its
+	// testbed; recordsErr is set if it cannot be read.
 	records    *records
 	recordsErr error
+	// stack is that of a panic over the records; nil if there was none.
+	stack []byte
 	// holder is the measurer that wrote them, even if they cannot be read; nil before the
 	// first.
 	holder *measure.Holder
@@ -82,11 +87,39 @@ func (s *scope) podsRemain() bool {
 	return s.job != nil || len(s.measurers) > 0 || len(s.chainPods) > 0 || len(s.vms) > 0
 }
 
+// heldTimeout is how long a pod that has ended counts after the time in which it had to end.
+const heldTimeout = 5 * time.Minute
+
+// heldFor returns how long a pod still counts that has ended and only exists because of a finalizer,
+// which who may write pods can add, and whether it is such a pod.
+func heldFor(pod *corev1.Pod, now time.Time) (time.Duration, bool) {
+	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || pod.Spec.NodeName == ""
+	if pod.DeletionTimestamp.IsZero() || len(pod.Finalizers) == 0 || !ended {
+		return 0, false
+	}
+	return pod.DeletionTimestamp.Add(heldTimeout).Sub(now), true
+}
+
+// heldFor returns when to check again whether pods that have ended still count; 0 without any.
+func (s *scope) heldFor() time.Duration {
+	var after time.Duration
+	for _, pod := range slices.Concat(s.measurers, s.chainPods) {
+		if left, held := heldFor(&pod, s.now); held && (after == 0 || left < after) {
+			after = left
+		}
+	}
+	return after
+}
+
 // launched reports whether the results' ConfigMap has been made before.
 func (s *scope) launched() bool { return s.job != nil || s.run.Status.ResultsRef != nil }
 
 // holds reports whether the run may make objects: the testbed's status names it.
 func (s *scope) holds() bool { return s.testbed != nil && queue.Holds(s.testbed, s.run) }
+
+// measures reports whether the run uses its testbed and continues: only then are its plan and its
+// figures read. What they hold can delay neither the queue, nor a suspension, nor a deletion.
+func (s *scope) measures() bool { return s.holds() && queue.Occupies(s.run) && queue.Wants(s.run) }
 
 // testbedName returns the name of the testbed that the run uses; "" while it has none.
 func (s *scope) testbedName() string {
@@ -146,16 +179,9 @@ func (s *scope) jobEnd() *cause {
 	return nil
 }
 
-// measurerEnded reports whether the Job is over.
-func (s *scope) measurerEnded() bool {
-	return s.job != nil && slices.ContainsFunc(s.job.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return (c.Type == batchv1.JobFailed || c.Type == batchv1.JobComplete) && c.Status == corev1.ConditionTrue
-	})
-}
-
 // stuck returns the object that has not started in time, whose events say why, or nil.
 func (s *scope) stuck() client.Object {
-	if s.records == nil || s.records.failure != nil || s.records.done {
+	if s.plan == nil || s.records == nil || s.records.failure != nil || s.records.done {
 		return nil
 	}
 	if w := s.expired(s.starting()); w != nil {

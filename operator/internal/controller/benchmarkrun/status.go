@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,9 +86,9 @@ func (w *writer) admitted() {
 
 // facts fills in the status except for its conditions.
 func (w *writer) facts() {
-	if w.plan != nil {
-		w.status.Plan = &v1alpha1.PlanSummary{Digest: w.plan.Digest, StoredDigest: w.storedDigest, GeneratorNode: w.plan.GeneratorNode, DeviceNode: w.plan.DeviceNode}
-		if seed := w.plan.Instructions.OrderSeed; seed > 0 {
+	if p := cmp.Or(w.plan, w.made); p != nil {
+		w.status.Plan = &v1alpha1.PlanSummary{Digest: p.Digest, StoredDigest: w.storedDigest, GeneratorNode: p.GeneratorNode, DeviceNode: p.DeviceNode}
+		if seed := p.Instructions.OrderSeed; seed > 0 {
 			w.status.Plan.OrderSeed = &seed
 		}
 	}
@@ -104,10 +105,20 @@ func (w *writer) facts() {
 			}
 		}
 	}
+	if w.finishing() {
+		w.status.CompletionTime = ptr.To(metav1.NewTime(w.now))
+	}
+	if w.plan != nil || w.status.Baseline == nil {
+		w.status.Baseline = w.baselineReport()
+	}
+	if w.plan == nil {
+		// What was computed with the plan stays.
+		return
+	}
 	if w.figures.Frames != nil {
 		w.status.Results, w.status.Summary = w.figures.Frames, w.figures.Summary
 	}
-	if w.plan != nil && (w.action == actOpenChain || w.records != nil && w.records.chainOpen || w.failed()) {
+	if w.action == actOpenChain || w.records != nil && w.records.chainOpen || w.failed() {
 		w.status.Chain = w.reports()
 	}
 	if w.figures.Sessions != nil {
@@ -125,9 +136,6 @@ func (w *writer) facts() {
 	if report := w.neighbors(); report != nil {
 		w.status.NoisyNeighbors = report
 	}
-	if report := w.baselineReport(); report != nil {
-		w.status.Baseline = report
-	}
 	if warnings := w.warnings(); warnings != nil {
 		w.status.Warnings = boundedWarnings(warnings)
 	}
@@ -137,16 +145,10 @@ func (w *writer) facts() {
 	if device := w.device(); device != nil {
 		w.status.Device = device
 	}
-	if w.finishing() {
-		w.status.CompletionTime = ptr.To(metav1.NewTime(w.now))
-	}
 }
 
 // warnings returns the warnings about the device and about the figures.
 func (w *writer) warnings() []v1alpha1.Warning {
-	if w.plan == nil {
-		return w.figures.Warnings
-	}
 	return slices.Concat(vmWarnings(w.plan, w.status.Chain), functionWarnings(w.plan, w.status.Chain), w.neighborWarnings(), w.deploymentWarnings(), w.baselineWarnings(), w.figures.Warnings)
 }
 
@@ -173,12 +175,10 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 
 		RingFrames: int32(description.RingFrames), FrameCostNanoseconds: description.FrameCostNanoseconds,
 	}
-	if w.plan != nil {
-		hop, why := w.plan.Hop()
-		report.Hop, report.HopReason = string(hop), excerpt.Line(why, maxMessageBytes)
-		ports := w.plan.Instructions.Chain.Ports
-		report.WestVLAN, report.EastVLAN = int32(ports[0].VLAN), int32(ports[1].VLAN)
-	}
+	hop, why := w.plan.Hop()
+	report.Hop, report.HopReason = string(hop), excerpt.Line(why, maxMessageBytes)
+	ports := w.plan.Instructions.Chain.Ports
+	report.WestVLAN, report.EastVLAN = int32(ports[0].VLAN), int32(ports[1].VLAN)
 	if m := w.records.generator.Node; m != nil {
 		report.CPUs, report.IsolatedCPUs = int32(len(m.CPUs)), int32(len(m.IsolatedCPUs))
 		for _, governor := range first(m.ScalingGovernors, maxFallbacks) {
@@ -220,6 +220,8 @@ func (w *writer) planned() {
 			sentence("traffic is made on node %q, the chain runs on node %q", w.plan.GeneratorNode, w.plan.DeviceNode))
 	case w.failed():
 		w.set(v1alpha1.ConditionPlanned, metav1.ConditionFalse, w.outcome.reason, w.outcome.message)
+	case meta.IsStatusConditionTrue(w.status.Conditions, v1alpha1.ConditionPlanned):
+		// A run that does not continue at the moment does not read its plan.
 	default:
 		w.set(v1alpha1.ConditionPlanned, metav1.ConditionUnknown, v1alpha1.ReasonPending, "the plan is made when the run holds its testbed")
 	}

@@ -42,7 +42,9 @@ type VMs struct {
 
 	controller controller.Controller
 	mutex      sync.Mutex
-	cache      cache.Cache
+	// started is the cache, of which there is one however often its watch fails; cache is the same
+	// once it is watched.
+	started, cache cache.Cache
 }
 
 // reader returns the cache, or nil if the cluster does not know the kind.
@@ -58,21 +60,24 @@ func (m *VMs) reader() (client.Reader, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("looking for the kind %s: %w", kind.Kind, err)
 	}
-	made, err := m.NewCache()
-	if err != nil {
-		return nil, fmt.Errorf("making the cache of virtual machines: %w", err)
-	}
-	if err := m.Add(made); err != nil {
-		return nil, fmt.Errorf("starting the cache of virtual machines: %w", err)
+	if m.started == nil {
+		made, err := m.NewCache()
+		if err != nil {
+			return nil, fmt.Errorf("making the cache of virtual machines: %w", err)
+		}
+		if err := m.Add(made); err != nil {
+			return nil, fmt.Errorf("starting the cache of virtual machines: %w", err)
+		}
+		m.started = made
 	}
 	enqueue := handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, vm *kubevirtv1.VirtualMachineInstance) []reconcile.Request {
 		return runOfPod(ctx, vm)
 	})
-	if err := m.controller.Watch(source.Kind(made, &kubevirtv1.VirtualMachineInstance{}, enqueue)); err != nil {
+	if err := m.controller.Watch(source.Kind(m.started, &kubevirtv1.VirtualMachineInstance{}, enqueue)); err != nil {
 		return nil, fmt.Errorf("watching virtual machines: %w", err)
 	}
-	m.cache = made
-	return made, nil
+	m.cache = m.started
+	return m.cache, nil
 }
 
 // usesVMs reports whether a function of the chain or a neighbor is a virtual machine.
@@ -169,7 +174,7 @@ func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 
 // failedVM returns the virtual machine that ends the run now, or nil, and its name.
 func (s *scope) failedVM() (string, *kubevirtv1.VirtualMachineInstance) {
-	if s.records == nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
+	if s.plan == nil || s.records == nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
 		return "", nil
 	}
 	if failure := s.records.failure; failure != nil {

@@ -12,8 +12,8 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// workloads returns what the run launches, the measurer first. Without a readable plan,
-// only the names of the objects are right, which is enough to delete them.
+// workloads returns what the run launches, the measurer first. Without the plan, only the names of
+// the objects are right, which is enough to delete them, and networks are left out.
 func (s *scope) workloads() []chain.Workload {
 	if s.plan == nil {
 		return chain.Render(plan.Outline(s.run))

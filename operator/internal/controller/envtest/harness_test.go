@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +21,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -51,6 +54,8 @@ type lab struct {
 	node      *node
 	clock     *ahead
 	stop      func()
+	// cached has the type of each object that the operator's caches hold.
+	cached sync.Map
 }
 
 // ahead is the operator's clock: the real one, plus the time that a test has let pass. No
@@ -97,10 +102,14 @@ func startLab(t *testing.T, labels map[string]string) *lab {
 func (l *lab) startOperator() {
 	scheme, err := controller.Scheme()
 	l.Expect(err).NotTo(HaveOccurred())
-	cached, err := controller.CacheOptions([]string{l.namespace})
+	cached, err := controller.CacheOptions([]string{l.namespace}, nil)
 	l.Expect(err).NotTo(HaveOccurred())
 	// Testbeds are cluster-scoped: each lab's operator only sees its own.
 	cached.ByObject[&v1alpha1.Testbed{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{labelLab: l.namespace})}
+	cached.NewInformer = func(lw toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+		l.cached.Store(fmt.Sprintf("%T", object), true)
+		return toolscache.NewSharedIndexInformer(lw, object, resync, indexers)
+	}
 	mgr, err := ctrl.NewManager(operator, ctrl.Options{
 		Scheme: scheme, Cache: cached, Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 		Controller: ctrlconfig.Controller{SkipNameValidation: ptr.To(true)},
@@ -108,7 +117,7 @@ func (l *lab) startOperator() {
 	l.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(l.ctx)
 	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1", GuestImage: "registry.test/vnf-guest:1", EndpointImage: "registry.test/endpoint:1", NeighborImage: "registry.test/neighbor:1", NeighborGuestImage: "registry.test/neighbor-guest:1", Protocol: measure.Protocol()}
-	l.Expect(controller.Setup(ctx, mgr, l.clock, defaults, []string{l.namespace}, prometheus.NewRegistry())).To(Succeed())
+	l.Expect(controller.Setup(ctx, mgr, l.clock, defaults, []string{l.namespace}, nil, prometheus.NewRegistry())).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	l.stop = func() {

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -130,6 +131,30 @@ func TestForgedPlanDuringTheRun(t *testing.T) {
 	}
 }
 
+// TestNetworksOfALostPlan: a tenant deletes the plan in the middle of the run. The networks are deleted with the
+// pods, so that no other pod can join the testbed's bridges.
+func TestNetworksOfALostPlan(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	l.testbed()
+	mallory := l.tenant()
+	run := l.run("run")
+	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+	l.Expect(l.networks()).NotTo(BeEmpty())
+	stored := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: plan.NamesOf(run).Plan}}
+	l.node.set(func(n *node) { n.holding = true })
+	l.setSuspend(run, true)
+	l.expect(run, v1alpha1.ConditionSucceeded, "Unknown/Suspended")
+	l.Expect(mallory.Delete(l.ctx, stored)).To(Succeed())
+	forged := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: stored.Name}, Data: map[string]string{"plan.json": "{}"}}
+	l.Expect(mallory.Create(l.ctx, forged)).To(Succeed())
+	l.setSuspend(run, false)
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/PlanChanged")
+	l.node.set(func(n *node) { n.holding = false })
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+	l.Expect(l.networks()).To(BeEmpty())
+}
+
 // TestForgedFailure: a tenant stores a failure that says that the run succeeded, and one with a
 // reason that no condition takes.
 func TestForgedFailure(t *testing.T) {
@@ -149,4 +174,35 @@ func TestForgedFailure(t *testing.T) {
 		l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
 		l.goes(run)
 	}
+}
+
+// TestPodWithTheLabelsOfARun: a tenant labels a pod as one of a run on the testbed. It keeps neither the next run
+// from the testbed nor the testbed from being deleted.
+func TestPodWithTheLabelsOfARun(t *testing.T) {
+	l := newLab(t, nil)
+	testbed := l.testbed()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "sleeps", Labels: map[string]string{v1alpha1.LabelRun: "x", v1alpha1.LabelTestbed: string(testbed.UID)}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "registry.test/sleep:1"}}},
+	}
+	l.Expect(l.tenant().Create(l.ctx, pod)).To(Succeed())
+	run := l.run("run")
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+	l.Expect(cluster.Delete(l.ctx, testbed)).To(Succeed())
+	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(testbed)) }).Should(BeTrue())
+	l.Expect(l.get(pod)).To(Succeed())
+}
+
+// TestCachesHoldNoDataOfConfigMaps: a tenant labels ConfigMaps as those of a run. However large they are, the
+// operator's caches only have their metadata.
+func TestCachesHoldNoDataOfConfigMaps(t *testing.T) {
+	l := newLab(t, nil)
+	l.testbed()
+	run := l.run("run")
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	var kinds []string
+	l.cached.Range(func(kind, _ any) bool { kinds = append(kinds, kind.(string)); return true })
+	l.Expect(kinds).To(ContainElements("*v1.PartialObjectMetadata", "*v1.Pod"))
+	l.Expect(kinds).NotTo(ContainElement("*v1.ConfigMap"))
 }

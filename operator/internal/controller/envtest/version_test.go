@@ -47,6 +47,24 @@ func TestMeasurerOfAnotherVersion(t *testing.T) {
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
 }
 
+// TestRunOfAnOlderOperator checks that a plan without a digest in the status, which an operator of before wrote or an
+// older definition dropped, ends the run with the remedy, and does not accuse another writer.
+func TestRunOfAnOlderOperator(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	l.testbed()
+	run := l.run("run")
+	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+	l.setSuspend(run, true)
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Suspended")
+	l.Expect(conditionText(run.Status.Conditions, v1alpha1.ConditionPlanned)).To(Equal("True/Planned"), "a suspended run keeps what it has reached")
+	l.Expect(cluster.Status().Patch(l.ctx, run, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"plan":{"storedDigest":null}}}`)))).To(Succeed())
+	l.setSuspend(run, false)
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/VersionMismatch")
+	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(ContainSubstring("apply those of its version"))
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+}
+
 // changePlan sets a value of a run's plan. Its ConfigMap is immutable: it is made again
 // while no run uses it.
 func (l *lab) changePlan(run *v1alpha1.BenchmarkRun, key string, value any) {

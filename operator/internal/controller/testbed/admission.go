@@ -1,9 +1,8 @@
 package testbed
 
 import (
+	"fmt"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/queue"
@@ -16,15 +15,16 @@ type admission struct {
 }
 
 // admitNext decides who holds the testbed. A run keeps its place until it no longer wants
-// it, has reported the release, and has no pod left. The next run of an allowed namespace
-// gets the place when no pod of any other run is left either. While every node that matches
-// is cordoned or not ready, runs wait. On a testbed that no node matches, runs are
+// it, and has reported the release, which it does when its last pod is gone. The next run of an
+// allowed namespace gets the place when no other run is left that has not reported it either. While every
+// node that matches is cordoned or not ready, runs wait. On a testbed that no node matches, runs are
 // admitted, fail, and report it.
+//
+// Pods are not counted here: who may make pods could label any pod as one of a run.
 func admitNext(s *scope) admission {
 	var active []v1alpha1.ActiveRun
 	for _, a := range s.testbed.Status.ActiveRuns {
-		run := s.run(a.UID)
-		if s.hasPods(a.UID) || run != nil && (queue.Wants(run) || queue.Occupies(run)) {
+		if run := s.run(a.UID); run != nil && (queue.Wants(run) || queue.Occupies(run)) {
 			active = append(active, a)
 		}
 	}
@@ -33,7 +33,7 @@ func admitNext(s *scope) admission {
 	// A selector that cannot be read allows no namespace; the condition Ready says so.
 	allowed, _ := queue.Allowed(s.testbed, s.namespaces)
 	waiting := queue.Waiting(&v1alpha1.Testbed{Status: v1alpha1.TestbedStatus{ActiveRuns: active}}, s.runs, allowed)
-	if open && len(waiting) > 0 && len(active) == 0 && !s.foreignPods(active) {
+	if open && len(waiting) > 0 && len(active) == 0 && len(s.leaving(active)) == 0 {
 		next := waiting[0]
 		waiting = waiting[1:]
 		active = []v1alpha1.ActiveRun{{Namespace: next.Namespace, Name: next.Name, UID: string(next.UID), Since: s.timestamp()}}
@@ -41,9 +41,15 @@ func admitNext(s *scope) admission {
 	return admission{active, int32(len(waiting))}
 }
 
-// foreignPods reports whether pods are left of runs that do not hold the testbed.
-func (s *scope) foreignPods(active []v1alpha1.ActiveRun) bool {
-	return slices.ContainsFunc(s.pods, func(p corev1.Pod) bool {
-		return !slices.ContainsFunc(active, func(a v1alpha1.ActiveRun) bool { return a.UID == p.Labels[v1alpha1.LabelRun] })
-	})
+// leaving returns the runs that do not hold the testbed and have not reported the release: their
+// pods may still use it.
+func (s *scope) leaving(active []v1alpha1.ActiveRun) []string {
+	var names []string
+	for i := range s.runs {
+		run := &s.runs[i]
+		if queue.Occupies(run) && !slices.ContainsFunc(active, func(a v1alpha1.ActiveRun) bool { return a.UID == string(run.UID) }) {
+			names = append(names, fmt.Sprintf("%q", run.Namespace+"/"+run.Name))
+		}
+	}
+	return names
 }

@@ -46,7 +46,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds/status,verbs=patch
 // +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds/finalizers,verbs=update
 // +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=namespaces;nodes;pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces;nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -57,11 +57,6 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Testbed{}).
 		Owns(&batchv1.Job{}).
 		Watches(&v1alpha1.BenchmarkRun{}, handler.EnqueueRequestsFromMapFunc(testbedOfRun)).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.testbedOfPod), builder.WithPredicates(predicate.Funcs{
-			// Only the end of a pod can free a testbed.
-			CreateFunc: func(event.CreateEvent) bool { return false },
-			UpdateFunc: func(event.UpdateEvent) bool { return false },
-		})).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.allTestbeds), builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.allTestbeds), builder.WithPredicates(nodeChanged)).
 		Complete(r)
@@ -75,17 +70,7 @@ func testbedOfRun(_ context.Context, run client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: name}}}
 }
 
-// testbedOfPod finds the testbed by the UID that the pod's label holds.
-func (r *Reconciler) testbedOfPod(ctx context.Context, pod client.Object) []reconcile.Request {
-	uid := pod.GetLabels()[v1alpha1.LabelTestbed]
-	return r.testbeds(ctx, func(t *v1alpha1.Testbed) bool { return string(t.UID) == uid })
-}
-
 func (r *Reconciler) allTestbeds(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.testbeds(ctx, func(*v1alpha1.Testbed) bool { return true })
-}
-
-func (r *Reconciler) testbeds(ctx context.Context, keep func(*v1alpha1.Testbed) bool) []reconcile.Request {
 	var list v1alpha1.TestbedList
 	if err := r.Client.List(ctx, &list); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing testbeds")
@@ -93,9 +78,7 @@ func (r *Reconciler) testbeds(ctx context.Context, keep func(*v1alpha1.Testbed) 
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		if keep(&list.Items[i]) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 	}
 	return requests
 }
@@ -154,11 +137,6 @@ func (r *Reconciler) observe(ctx context.Context, testbed *v1alpha1.Testbed) (*s
 		return nil, fmt.Errorf("listing its runs: %w", err)
 	}
 	s.runs = runs.Items
-	var pods corev1.PodList
-	if err := r.Client.List(ctx, &pods, client.MatchingLabels{v1alpha1.LabelTestbed: string(testbed.UID)}); err != nil {
-		return nil, fmt.Errorf("listing its runs' pods: %w", err)
-	}
-	s.pods = pods.Items
 	if !s.deleting() {
 		return s, nil
 	}

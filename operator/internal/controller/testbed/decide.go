@@ -73,8 +73,8 @@ func decideDeletion(s *scope, holders admission) decision {
 		}
 		return decision{action: actWait, deleting: "waiting for run " + strings.Join(names, ", ") + ", which holds it: delete or suspend the run to continue"}
 	}
-	if len(s.pods) > 0 {
-		return decision{action: actWait, deleting: fmt.Sprintf("waiting for %d pods of its runs to end", len(s.pods))}
+	if leaving := s.leaving(nil); len(leaving) > 0 {
+		return decision{action: actWait, deleting: "waiting for the pods of run " + strings.Join(leaving, ", ") + " to end"}
 	}
 	return decideCleanup(s)
 }

@@ -28,8 +28,6 @@ type scope struct {
 	namespaces []corev1.Namespace
 	// runs are those that name the testbed.
 	runs []v1alpha1.BenchmarkRun
-	// pods are those of all its runs, terminating ones included.
-	pods []corev1.Pod
 	// cleanups are the Jobs that remove bridges, by node; read only while the testbed is being deleted.
 	cleanups map[string]*batchv1.Job
 	// defaults are the settings of the operator's installation.
@@ -49,10 +47,6 @@ func (s *scope) run(uid string) *v1alpha1.BenchmarkRun {
 		}
 	}
 	return nil
-}
-
-func (s *scope) hasPods(uid string) bool {
-	return slices.ContainsFunc(s.pods, func(p corev1.Pod) bool { return p.Labels[v1alpha1.LabelRun] == uid })
 }
 
 // calibrates reports whether the generator's ports can be joined without a device.

@@ -95,12 +95,6 @@ func active(name string) with {
 	}
 }
 
-func podOf(name string) with {
-	return func(s *scope) {
-		s.pods = append(s.pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelRun: name}}})
-	}
-}
-
 func deleted(s *scope)     { s.testbed.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) }
 func noFinalizer(s *scope) { s.testbed.Finalizers = nil }
 func usedOn(nodes string) with {
@@ -132,27 +126,26 @@ func TestAdmit(t *testing.T) {
 		active string
 		queued int32
 	}{
-		"no run":                          {newScope(), "", 0},
-		"the first":                       {newScope(run("b", 2), run("a", 1), run("c", 3)), "a", 2},
-		"the holder keeps it":             {newScope(active("b"), run("b", 2, admitted), run("a", 1)), "b", 1},
-		"not begun yet":                   {newScope(active("b"), run("b", 2), run("a", 1)), "b", 1},
-		"finished, not released":          {newScope(active("b"), run("b", 2, admitted, finished), run("c", 3)), "b", 1},
-		"released":                        {newScope(active("b"), run("b", 2, finished), run("c", 3)), "c", 0},
-		"released, a pod is left":         {newScope(active("b"), run("b", 2, finished), podOf("b"), run("c", 3)), "b", 1},
-		"holder deleted, a pod is left":   {newScope(active("b"), podOf("b"), run("c", 3)), "b", 1},
-		"holder deleted":                  {newScope(active("b"), run("c", 3)), "c", 0},
-		"holder suspended, tearing down":  {newScope(active("b"), run("b", 2, admitted, suspended), run("c", 3)), "b", 1},
-		"holder suspended and torn down":  {newScope(active("b"), run("b", 2, suspended), run("c", 3)), "c", 0},
-		"suspended before it began":       {newScope(run("b", 2, suspended), run("c", 3)), "c", 0},
-		"being deleted":                   {newScope(run("b", 2, goes), run("c", 3)), "c", 0},
-		"a pod of an unknown run is left": {newScope(podOf("ghost"), run("c", 3)), "", 1},
-		"testbed being deleted":           {newScope(deleted, run("c", 3)), "", 1},
-		"of two namespaces":               {newScope(run("b", 1, of("bench")), run("a", 2)), "b", 1},
-		"a namespace is not allowed":      {newScope(allows("lab"), run("b", 1, of("bench")), run("a", 2)), "a", 0},
-		"the holder's no longer is":       {newScope(allows("lab"), active("b"), run("b", 1, of("bench"), admitted), run("a", 2)), "b", 1},
-		"a selector that cannot be read":  {newScope(unreadable, run("a", 2)), "", 0},
-		"no node ever":                    {newScope(func(s *scope) { s.nodes = nil }, run("c", 3)), "c", 0},
-		"no node now":                     {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }, run("c", 3)), "", 1},
+		"no run":                         {newScope(), "", 0},
+		"the first":                      {newScope(run("b", 2), run("a", 1), run("c", 3)), "a", 2},
+		"the holder keeps it":            {newScope(active("b"), run("b", 2, admitted), run("a", 1)), "b", 1},
+		"not begun yet":                  {newScope(active("b"), run("b", 2), run("a", 1)), "b", 1},
+		"finished, not released":         {newScope(active("b"), run("b", 2, admitted, finished), run("c", 3)), "b", 1},
+		"released":                       {newScope(active("b"), run("b", 2, finished), run("c", 3)), "c", 0},
+		"holder deleted, not released":   {newScope(active("b"), run("b", 2, admitted, goes), run("c", 3)), "b", 1},
+		"holder deleted":                 {newScope(active("b"), run("c", 3)), "c", 0},
+		"holder suspended, tearing down": {newScope(active("b"), run("b", 2, admitted, suspended), run("c", 3)), "b", 1},
+		"holder suspended and torn down": {newScope(active("b"), run("b", 2, suspended), run("c", 3)), "c", 0},
+		"suspended before it began":      {newScope(run("b", 2, suspended), run("c", 3)), "c", 0},
+		"being deleted":                  {newScope(run("b", 2, goes), run("c", 3)), "c", 0},
+		"another has not released it":    {newScope(run("b", 2, admitted, suspended), run("c", 3)), "", 1},
+		"testbed being deleted":          {newScope(deleted, run("c", 3)), "", 1},
+		"of two namespaces":              {newScope(run("b", 1, of("bench")), run("a", 2)), "b", 1},
+		"a namespace is not allowed":     {newScope(allows("lab"), run("b", 1, of("bench")), run("a", 2)), "a", 0},
+		"the holder's no longer is":      {newScope(allows("lab"), active("b"), run("b", 1, of("bench"), admitted), run("a", 2)), "b", 1},
+		"a selector that cannot be read": {newScope(unreadable, run("a", 2)), "", 0},
+		"no node ever":                   {newScope(func(s *scope) { s.nodes = nil }, run("c", 3)), "c", 0},
+		"no node now":                    {newScope(func(s *scope) { s.nodes[0].Spec.Unschedulable = true }, run("c", 3)), "", 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +181,8 @@ func TestDecide(t *testing.T) {
 		"deleted and gone": {newScope(deleted, noFinalizer), decision{action: actWait}},
 		"held": {newScope(deleted, active("r"), run("r", 1, is(v1alpha1.ConditionAdmitted, metav1.ConditionTrue))),
 			decision{action: actWait, deleting: `waiting for run "lab/r", which holds it: delete or suspend the run to continue`}},
-		"pods are left":  {newScope(deleted, podOf("ghost")), decision{action: actWait, deleting: "waiting for 1 pods of its runs to end"}},
+		"one has not released it": {newScope(deleted, run("r", 1, is(v1alpha1.ConditionAdmitted, metav1.ConditionTrue), suspended)),
+			decision{action: actWait, deleting: `waiting for the pods of run "lab/r" to end`}},
 		"used":           {newScope(deleted, usedOn("lab/a,bench/b"), twoNodes), decision{action: actCleanUp, nodes: []string{"a", "b"}, deleting: "removing its bridges from node a, b"}},
 		"a node is gone": {newScope(deleted, usedOn("lab/gone")), decision{action: actRemoveFinalizer}},
 		"cleaning": {newScope(deleted, usedOn("lab/a"), cleanup("a", ""), after(30*time.Second)),

@@ -20,7 +20,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// staleAfter is how long an error counts: a cache that cannot read tries again after a minute at most.
+// staleAfter is how long an error counts: client-go waits at most 60 s before a cache that cannot
+// read tries again.
 const staleAfter = 90 * time.Second
 
 // Watches collects the errors of all caches. It is a Prometheus collector.
