@@ -8,7 +8,6 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/generator/registry"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/vnf"
 )
 
 // Hop returns how frames pass from the traffic ports to the first function of each direction that
@@ -23,7 +22,7 @@ func (p *Plan) Hop() (measure.Hop, string) {
 		return measure.HopSeparate, fmt.Sprintf("the traffic is made on node %q and the chain runs on node %q", p.GeneratorNode, p.DeviceNode)
 	}
 	var names []string
-	tap, gateway := "", ""
+	tap, elsewhere := "", ""
 	for _, first := range p.firstHops() {
 		f := first.function
 		if wayOf(first.attachment) == wayWire {
@@ -32,20 +31,18 @@ func (p *Plan) Hop() (measure.Hop, string) {
 		if first.segment.Bridge == "" {
 			return measure.HopSeparate, fmt.Sprintf("traffic port %s joins a network that is not the operator's, so the way to function %q is not known", first.port, f.Name)
 		}
-		switch {
-		case f.IsVM():
+		if f.IsVM() {
 			tap = f.Name
-		case f.Config.Function == vnf.FunctionEncryptionGateway:
-			gateway = f.Name
+		} else if what := plannerOf(v1alpha1.Function(f.Config.Function)).elsewhere(p.DeviceNode); what != "" {
+			elsewhere = fmt.Sprintf("function %q %s", f.Name, what)
 		}
 		names = append(names, fmt.Sprintf("%q", f.Name))
 	}
 	if tap != "" {
 		return measure.HopTap, fmt.Sprintf("function %q is a virtual machine with a tap on node %q, and does not work on the core that sends", tap, p.DeviceNode)
 	}
-	if gateway != "" {
-		// A program does it, or workers of the kernel on every core.
-		return measure.HopTap, fmt.Sprintf("function %q encrypts in programs of node %q that need not work on the core that sends", gateway, p.DeviceNode)
+	if elsewhere != "" {
+		return measure.HopTap, elsewhere + " that need not work on the core that sends"
 	}
 	return measure.HopInline, fmt.Sprintf("frames pass over a bridge of node %q to a pod with function %s, whose kernel forwards on the core that sends",
 		p.DeviceNode, strings.Join(slices.Compact(names), " or "))

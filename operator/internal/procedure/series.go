@@ -12,14 +12,17 @@ const seriesSlotBytes = 2 * 24
 // seriesSlots are how many slots a kept series may have, the most first.
 var seriesSlots = []int{64, 32, 16}
 
-// withSeries are the stages whose records have a series: those that hold a load for its delays.
-var withSeries = []measure.Stage{measure.StageLatency, stageFixedLoad, stageSoak}
+// hasSeries reports whether records of a stage have a series: those that hold a load for its delays.
+func hasSeries(stage measure.Stage) bool {
+	m := measurementOf(stage)
+	return m != nil && m.stage() == stage && m.series()
+}
 
 // WithSeries returns an outcome with as much of its series as its record has room for. All series
 // together take at most a quarter of what the records leave free.
 func WithSeries(instr measure.Instructions, stage measure.Stage, outcome measure.Outcome) measure.Outcome {
 	most := 0
-	if slices.Contains(withSeries, stage) {
+	if hasSeries(stage) {
 		most = slotsKept(instr)
 	}
 	outcome.Directions = slices.Clone(outcome.Directions)
@@ -33,7 +36,7 @@ func WithSeries(instr measure.Instructions, stage measure.Stage, outcome measure
 func slotsKept(instr measure.Instructions) int {
 	trials := 0
 	for _, ph := range expectedPhases(instr) {
-		if slices.Contains(withSeries, ph.stage()) {
+		if ph.measurement.series() {
 			trials += ph.expectedTrials
 		}
 	}
