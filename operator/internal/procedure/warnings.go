@@ -3,7 +3,6 @@ package procedure
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
