@@ -94,26 +94,40 @@ func changeInTrial(d *Driver, before uint32, stop chan struct{}, change func() e
 // threadNAPI has a kernel thread do the receive work of an interface of a namespace, so that it
 // does not follow the sender's batches.
 func threadNAPI(ns netns.NsHandle, name string) error {
+	return onThreadOfItsOwn(func() error {
+		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+			return err
+		}
+		if err := netns.Set(ns); err != nil {
+			return err
+		}
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+			return err
+		}
+		if err := unix.Mount("sysfs", "/sys", "sysfs", 0, ""); err != nil {
+			return err
+		}
+		return os.WriteFile("/sys/class/net/"+name+"/threaded", []byte("1"), 0)
+	})
+}
+
+// onThreadOfItsOwn runs a function on a thread that ends with it. The main thread would stay, with
+// whatever namespaces the function gave it.
+func onThreadOfItsOwn(f func() error) error {
 	failed := make(chan error)
-	go func() {
-		// The thread ends with this goroutine: it has separate mounts.
+	var try func()
+	try = func() {
 		runtime.LockOSThread()
-		failed <- func() error {
-			if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
-				return err
-			}
-			if err := netns.Set(ns); err != nil {
-				return err
-			}
-			if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-				return err
-			}
-			if err := unix.Mount("sysfs", "/sys", "sysfs", 0, ""); err != nil {
-				return err
-			}
-			return os.WriteFile("/sys/class/net/"+name+"/threaded", []byte("1"), 0)
-		}()
-	}()
+		if unix.Gettid() != unix.Getpid() {
+			failed <- f()
+			return
+		}
+		next := make(chan struct{})
+		go func() { defer close(next); try() }()
+		<-next
+		runtime.UnlockOSThread()
+	}
+	go try()
 	return <-failed
 }
 
