@@ -40,14 +40,14 @@ func TestSamplesAreAdmitted(t *testing.T) {
 	}
 }
 
-// oneMeasurement are the samples that show a single measurement or loads of their own: a profile would add its search and
+// oneMeasurement are the samples that show a single measurement or their own loads: a profile would add its search and
 // its latency.
 var oneMeasurement = []string{
 	"chain-of-four.yaml", "firewall-connections.yaml", "router-accepted.yaml", "router-back-to-back.yaml", "router-branch-office.yaml",
 	"router-frame-loss.yaml", "router-receive-rate.yaml", "router-recovery.yaml", "router-runtimes.yaml", "router-soak.yaml", "router-tcp.yaml",
 }
 
-// TestSamplesNameAProfile checks that a sample says what it measures: by a profile, or by a measurement of its own.
+// TestSamplesNameAProfile checks that a sample says what it measures: by a profile, or by a measurement that it names.
 func TestSamplesNameAProfile(t *testing.T) {
 	files, err := filepath.Glob("../../../config/samples/*.yaml")
 	further, furtherErr := filepath.Glob("../../../config/samples/*/*.yaml")

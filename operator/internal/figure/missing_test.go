@@ -6,7 +6,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// TestWhyMissing checks that a burst has a reason of its own, and that whatever has one can be judged.
+// TestWhyMissing checks that a burst has its own reason, and that whatever has one can be judged.
 func TestWhyMissing(t *testing.T) {
 	if WhyMissing(v1alpha1.MetricBackToBack) == "" || WhyMissing(v1alpha1.MetricThroughputFramesPerSecond) != "" || WhyMissing("") != "" {
 		t.Error("only bursts have a reason why a run that measured them has no figure")
