@@ -137,6 +137,9 @@ func (m Measurements) HaveFrames() bool {
 		m.BackToBack != nil || m.ReceiveRate != nil || m.Recovery != nil || m.Soak != nil
 }
 
+// fillGoals names the goals of measurements whose load is a share of a throughput.
+func (m *Measurements) fillGoals() { m.Recovery.fillGoal(m.Throughput) }
+
 // SearchMethod names how the throughput is searched.
 // +kubebuilder:validation:Enum=MLRsearch;RFC2544;TST009;TST009WithLossVerification
 type SearchMethod string

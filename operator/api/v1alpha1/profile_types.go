@@ -106,9 +106,7 @@ func (m Measurements) Filled() Measurements {
 	if t := out.Throughput; t != nil {
 		t.fill(throughputOf(out.Profile))
 	}
-	if r := out.Recovery; r != nil && r.Goal == "" && out.Throughput != nil && len(out.Throughput.Goals) > 0 {
-		r.Goal = out.Throughput.Goals[0].Name
-	}
+	out.fillGoals()
 	if l := out.Latency; l != nil {
 		l.fill(latencyOf(out.Profile))
 	}

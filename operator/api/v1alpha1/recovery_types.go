@@ -50,6 +50,13 @@ type Recovery struct {
 	MaximumTrials int32 `json:"maximumTrials,omitempty"`
 }
 
+// fillGoal names the first goal where none is named.
+func (r *Recovery) fillGoal(of *Throughput) {
+	if r != nil && r.Goal == "" && of != nil && len(of.Goals) > 0 {
+		r.Goal = of.Goals[0].Name
+	}
+}
+
 // MetricRecovery is the upper bound of the recovery time.
 const MetricRecovery Metric = "RecoveryUpperBoundMilliseconds"
 

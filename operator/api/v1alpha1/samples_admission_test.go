@@ -40,6 +40,39 @@ func TestSamplesAreAdmitted(t *testing.T) {
 	}
 }
 
+// oneMeasurement are the samples that show a single measurement or their own loads: a profile would add its search and
+// its latency.
+var oneMeasurement = []string{
+	"chain-of-four.yaml", "firewall-connections.yaml", "router-accepted.yaml", "router-back-to-back.yaml", "router-branch-office.yaml",
+	"router-frame-loss.yaml", "router-receive-rate.yaml", "router-recovery.yaml", "router-runtimes.yaml", "router-soak.yaml", "router-tcp.yaml",
+}
+
+// TestSamplesNameAProfile checks that a sample says what it measures: by a profile, or by a measurement that it names.
+func TestSamplesNameAProfile(t *testing.T) {
+	files, err := filepath.Glob("../../../config/samples/*.yaml")
+	further, furtherErr := filepath.Glob("../../../config/samples/*/*.yaml")
+	if err != nil || furtherErr != nil {
+		t.Fatal(err, furtherErr)
+	}
+	with, without := 0, []string{}
+	for _, file := range slices.Concat(files, further) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case !strings.Contains(string(text), "kind: BenchmarkRun"):
+		case strings.Contains(string(text), "\n      profile: "):
+			with++
+		default:
+			without = append(without, filepath.Base(file))
+		}
+	}
+	if slices.Sort(without); !slices.Equal(without, oneMeasurement) || with < 20 {
+		t.Errorf("%d samples name a profile, and without one are %q, want %q", with, without, oneMeasurement)
+	}
+}
+
 // TestTestbedsOfTerraformAreAdmitted: what the roots' examples render, which
 // the tests of Terraform keep as golden files.
 func TestTestbedsOfTerraformAreAdmitted(t *testing.T) {

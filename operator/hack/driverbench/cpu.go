@@ -1,51 +1,51 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
+
+	"vnfbench.io/operator/internal/proc"
 )
 
 // cpuTime adds up the run time of the threads of a process group and of the cores' ksoftirqd. On a
 // machine with other users, frames per second of this time are comparable, and frames per second of
 // the clock are not.
-func cpuTime(group int, cores ...int) time.Duration {
+func cpuTime(group int, cores ...int) (time.Duration, error) {
+	kernel, err := proc.Open("/")
+	if err != nil {
+		return 0, err
+	}
+	processes, err := kernel.AllProcs()
+	if err != nil {
+		return 0, err
+	}
 	var total time.Duration
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, stat := range stats {
-		text, err := os.ReadFile(stat)
+	for _, process := range processes {
+		stat, err := process.Stat()
 		if err != nil {
 			continue // it has ended
 		}
-		head, tail, found := strings.Cut(string(text), ") ")
-		var state string
-		var parent, pgid int
-		if _, err := fmt.Sscan(tail, &state, &parent, &pgid); !found || err != nil {
-			continue
-		}
-		ksoftirqd := func(core int) bool { return strings.HasSuffix(head, "(ksoftirqd/"+strconv.Itoa(core)) }
-		if pgid == group || slices.ContainsFunc(cores, ksoftirqd) {
-			total += runTime(filepath.Dir(stat))
+		ksoftirqd := func(core int) bool { return stat.Comm == "ksoftirqd/"+strconv.Itoa(core) }
+		if stat.PGRP == group || slices.ContainsFunc(cores, ksoftirqd) {
+			total += runTime(kernel, process.PID)
 		}
 	}
-	return total
+	return total, nil
 }
 
 // runTime returns the sum over a process's threads.
-func runTime(process string) (total time.Duration) {
-	threads, _ := filepath.Glob(process + "/task/*/schedstat")
+func runTime(kernel procfs.FS, process int) (total time.Duration) {
+	threads, err := kernel.AllThreads(process)
+	if err != nil {
+		return 0 // it has ended
+	}
 	for _, thread := range threads {
-		text, err := os.ReadFile(thread)
-		if err != nil {
-			continue
+		if statistics, err := thread.Schedstat(); err == nil {
+			total += time.Duration(statistics.RunningNanoseconds)
 		}
-		var nanoseconds int64
-		_, _ = fmt.Sscan(string(text), &nanoseconds)
-		total += time.Duration(nanoseconds)
 	}
 	return total
 }

@@ -116,12 +116,18 @@ func count(sink netns.NsHandle, window time.Duration, group int) (rate, error) {
 	if err != nil {
 		return rate{}, err
 	}
-	busy := cpuTime(group, core)
+	idle, err := cpuTime(group, core)
+	if err != nil {
+		return rate{}, err
+	}
 	time.Sleep(window)
 	after, ended, err := received(sink)
-	busy = cpuTime(group, core) - busy
+	if err != nil {
+		return rate{}, err
+	}
+	busy, err := cpuTime(group, core)
 	frames := float64(after - before)
-	return rate{frames / ended.Sub(began).Seconds(), frames / busy.Seconds()}, err
+	return rate{frames / ended.Sub(began).Seconds(), frames / (busy - idle).Seconds()}, err
 }
 
 func received(sink netns.NsHandle) (frames uint64, at time.Time, err error) {

@@ -51,12 +51,18 @@ func bothDirections(ctx context.Context, p *testpath.Path, threads int, window t
 	for i := range cores {
 		cores[i] = i
 	}
-	busy := cpuTime(syscall.Getpgrp(), cores...)
+	idle, err := cpuTime(syscall.Getpgrp(), cores...)
+	if err != nil {
+		return rate{}, err
+	}
 	o, err := d.Measure(ctx, trialOf(64, 0, window))
-	busy = cpuTime(syscall.Getpgrp(), cores...) - busy
+	if err != nil {
+		return rate{}, err
+	}
+	busy, err := cpuTime(syscall.Getpgrp(), cores...)
 	var frames uint64
 	for _, direction := range o.Directions {
 		frames += direction.ReceivedFrames
 	}
-	return rate{float64(frames) * 1e9 / float64(max(o.SendingNanoseconds, 1)), float64(frames) / busy.Seconds()}, err
+	return rate{float64(frames) * 1e9 / float64(max(o.SendingNanoseconds, 1)), float64(frames) / (busy - idle).Seconds()}, err
 }

@@ -200,7 +200,7 @@ func missing(verdict v1alpha1.Verdict, figures []figure.Figure) v1alpha1.Verdict
 	has := func(same func(figure.Figure) bool) bool {
 		return slices.ContainsFunc(figures, func(f figure.Figure) bool { return of(f) && same(f) })
 	}
-	noLoad := key.Metric == v1alpha1.MetricRecovery || key.Load != "" && !has(func(f figure.Figure) bool { return f.Load == key.Load })
+	noLoad := figure.Describe(key.Metric).Is(figure.Shared) || key.Load != "" && !has(func(f figure.Figure) bool { return f.Load == key.Load })
 	why, remedy := "it was not measured", "measure it, or leave the criterion out"
 	switch {
 	case (key.Size != "" || key.Streams > 0) && !slices.ContainsFunc(figures, of):
@@ -215,8 +215,8 @@ func missing(verdict v1alpha1.Verdict, figures []figure.Figure) v1alpha1.Verdict
 		why, remedy = fmt.Sprintf("load %s was not measured", key.Load), "give the load in framesPerSecond"
 	case key.Load != "":
 		why = fmt.Sprintf("load %s has none", key.Load)
-	case key.Metric == v1alpha1.MetricBackToBack:
-		why, remedy = "the device does not bound the throughput without loss, so there is no burst to search for", "leave the criterion out"
+	case figure.WhyMissing(key.Metric) != "":
+		why, remedy = figure.WhyMissing(key.Metric), "leave the criterion out"
 	}
 	return Undecided(verdict, v1alpha1.DoubtNotMeasured, fmt.Sprintf("%s has no figure: %s", Subject(key), why), remedy)
 }

@@ -106,6 +106,25 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
+// TestPackagesAreDrawn checks that the diagram of the packages has every row of the table and every name in it.
+func TestPackagesAreDrawn(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(top, "docs", "diagrams", "packages.mmd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := map[string]bool{}
+	for _, name := range regexp.MustCompile(`[a-z0-9/*]+|\[[^]]+\]`).FindAllString(string(text), -1) {
+		drawn[strings.Trim(name, "[]")] = true
+	}
+	for _, l := range layers(t) {
+		for _, name := range append(l.packages, l.name) {
+			if !drawn[name] {
+				t.Errorf("docs/diagrams/packages.mmd lacks %s", name)
+			}
+		}
+	}
+}
+
 // TestLayerOf checks that the most exact name of a package decides.
 func TestLayerOf(t *testing.T) {
 	all := []layer{{"upper", []string{"vnf/*", "guest"}}, {"lower", []string{"vnf", "testing/*"}}}

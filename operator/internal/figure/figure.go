@@ -1,7 +1,8 @@
-// Package figure lists the numbers of a run. Only Of walks over the typed results.
-// Acceptance, the baseline, the comparison of neighbors, CSV, the comparison of
-// runs, Prometheus and JUnit all read its list. Metrics describes every number by
-// its name.
+// Package figure lists the numbers of a run. Of is the only walk over the typed
+// results that makes figures of them. Acceptance, the baseline, the comparison of
+// neighbors, CSV, the comparison of runs, Prometheus and JUnit all read its list.
+// Only some tables of a report read the typed results, for the words and facts next
+// to the numbers. Metrics describes every number by its name.
 package figure
 
 import (

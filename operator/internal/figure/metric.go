@@ -74,6 +74,8 @@ const (
 	Limited
 	// Shown metrics are in the comparison for people.
 	Shown
+	// Shared metrics have a load that is a share of a throughput, and no figure without that.
+	Shared
 )
 
 // Metric describes every figure of one name.

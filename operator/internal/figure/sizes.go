@@ -44,7 +44,7 @@ var ofSizes = []Metric{
 	{"ReceiveRateStandardDeviationFramesPerSecond", FramesPerSecond, Lower, OfSize, "standard deviation of the receive rate", 0},
 	{"ReceiveRateOfferedFramesPerSecond", FramesPerSecond, Neither, OfSize, "offered load of the receive rate", Shown},
 	{"ReceiveRateLossPartsPerMillion", PartsPerMillion, Lower, OfSize, "loss at the maximum load", Shown},
-	{v1alpha1.MetricRecovery, Milliseconds, Lower, OfSize, "recovery time, at most", Judged | Shown},
+	{v1alpha1.MetricRecovery, Milliseconds, Lower, OfSize, "recovery time, at most", Judged | Shown | Shared},
 	{"RecoveryLowerBoundMilliseconds", Milliseconds, Lower, OfSize, "recovery time, at least", Shown},
 	{"RecoveryResolutionMilliseconds", Milliseconds, Neither, OfSize, "resolution of the recovery time", 0},
 	{"RecoveryOverloadFramesPerSecond", FramesPerSecond, Neither, OfSize, "load of the overload", Shown},
@@ -59,7 +59,11 @@ var ofSizes = []Metric{
 type sizeMeasurement struct {
 	// table is empty if the report has a section of another form.
 	table Table
-	add   func(w *walk, key Key, frame v1alpha1.FrameResult)
+	// judged is the metric that criteria name, and missing why a run that measured it may have no
+	// figure of it; both are empty where it always has one.
+	judged  v1alpha1.Metric
+	missing string
+	add     func(w *walk, key Key, frame v1alpha1.FrameResult)
 }
 
 // sizeMeasurements are those measurements in the order of the report.
@@ -74,7 +78,8 @@ var sizeMeasurements = []sizeMeasurement{
 		{Head: "Corrected buffer", Metric: "BackToBackCorrectedBufferNanoseconds"},
 	}, Notes: []string{
 		"Where the way to the device (section Generator) is Inline, the buffer includes the generator's receive ring, which represents that of a network card.",
-	}}, add: (*walk).backToBack},
+	}}, judged: v1alpha1.MetricBackToBack, missing: "the device does not bound the throughput without loss, so there is no burst to search for",
+		add: (*walk).backToBack},
 	{table: Table{Title: "Forwarding rate at maximum load", Columns: []Column{
 		{Head: "Intended", Metric: "ReceiveRateIntendedFramesPerSecond"}, {Head: "Mean", Metric: v1alpha1.MetricReceiveRate},
 		{Head: "Min", Metric: "ReceiveRateMinFramesPerSecond"}, {Head: "Max", Metric: "ReceiveRateMaxFramesPerSecond"},
@@ -102,6 +107,16 @@ func Tables() []Table {
 		}
 	}
 	return out
+}
+
+// WhyMissing returns why a run that measured a metric may have no figure of it; "" for no such reason.
+func WhyMissing(metric v1alpha1.Metric) string {
+	for _, m := range sizeMeasurements {
+		if m.judged == metric {
+			return m.missing
+		}
+	}
+	return ""
 }
 
 func (w *walk) frameLossRate(key Key, frame v1alpha1.FrameResult) {

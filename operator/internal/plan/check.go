@@ -180,7 +180,7 @@ func checkSize(instructions measure.Instructions) error {
 		return nil
 	}
 	return fail(v1alpha1.ReasonResultsTooLarge,
-		"lower the run's spec.experiment.traffic.frameBytes, or what makes most trials of each in spec.experiment.measurements (repeats, backToBack.repeats, recovery.maximumTrials), and make more runs",
-		"the trials of all %d frame sizes take about %d KiB, and the results hold %d KiB",
-		len(instructions.Sizes), expected>>10, measure.MaximumResultsBytes>>10)
+		"lower the run's spec.experiment.traffic.frameBytes, or what makes trials in spec.experiment.measurements (repeats, or the settings of that stage), and make more runs",
+		"the trials of all %d frame sizes take about %d KiB, most of them in stage %s, and the results hold %d KiB",
+		len(instructions.Sizes), expected>>10, procedure.LargestStage(instructions), measure.MaximumResultsBytes>>10)
 }

@@ -31,6 +31,9 @@ type planner interface {
 	configure(in Input, index int, segments []Segment, config *vnf.Config)
 	// memoryBytes is what the configuration needs in addition to the memory of any function.
 	memoryBytes(function Function) int64
+	// elsewhere says what the function does on a node's other cores than the one that sends; "" for
+	// one whose kernel forwards on the core that sends.
+	elsewhere(node string) string
 	// doubt returns why figures are doubtful with what the function reported.
 	doubt(function *Function, state v1alpha1.FunctionState) (Doubt, bool)
 }
@@ -64,5 +67,7 @@ func (router) layOut(Input, int, []Segment) error { return nil }
 func (router) configure(Input, int, []Segment, *vnf.Config) {}
 
 func (router) memoryBytes(Function) int64 { return 0 }
+
+func (router) elsewhere(string) string { return "" }
 
 func (router) doubt(*Function, v1alpha1.FunctionState) (Doubt, bool) { return Doubt{}, false }

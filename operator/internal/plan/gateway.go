@@ -55,6 +55,11 @@ func gatewayOf(function v1alpha1.NetworkFunction) v1alpha1.EncryptionGateway {
 // gateway plans function EncryptionGateway.
 type gateway struct{ router }
 
+// elsewhere names a program in user space, or workers of the kernel on every core.
+func (gateway) elsewhere(node string) string {
+	return fmt.Sprintf("encrypts in programs of node %q", node)
+}
+
 // layOut gives the ports between two gateways the MTU that a tunnelled packet needs, where the
 // run does not name one, so that a frame that fits the testbed's ports passes the tunnel in one
 // piece. It refuses a frame that does not.

@@ -8,7 +8,6 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/generator/registry"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/vnf"
 )
 
 // Hop returns how frames pass from the traffic ports to the first function of each direction that
@@ -35,12 +34,11 @@ func (p *Plan) Hop() (measure.Hop, string) {
 		names = append(names, fmt.Sprintf("%q", f.Name))
 	}
 	for _, f := range p.Functions {
-		switch {
-		case f.IsVM():
+		if f.IsVM() {
 			return measure.HopTap, fmt.Sprintf("function %q is a virtual machine on node %q, and does not work on the core that sends", f.Name, p.DeviceNode)
-		case f.Config.Function == vnf.FunctionEncryptionGateway:
-			// A program does it, or workers of the kernel on every core.
-			return measure.HopTap, fmt.Sprintf("function %q encrypts in programs of node %q that need not work on the core that sends", f.Name, p.DeviceNode)
+		}
+		if what := plannerOf(v1alpha1.Function(f.Config.Function)).elsewhere(p.DeviceNode); what != "" {
+			return measure.HopTap, fmt.Sprintf("function %q %s that need not work on the core that sends", f.Name, what)
 		}
 	}
 	return measure.HopInline, fmt.Sprintf("frames pass over a bridge of node %q to a pod with function %s, whose kernel forwards on the core that sends",

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -21,7 +22,8 @@ func TestCheckSize(t *testing.T) {
 	for _, frameBytes := range []int{64, 128, 256, 512, 1024, 1280, 1518} {
 		instructions.Sizes = append(instructions.Sizes, measure.FrameSize(frameBytes))
 	}
-	if err := checkSize(instructions); measure.ReasonOf(err) != v1alpha1.ReasonResultsTooLarge {
+	err := checkSize(instructions)
+	if measure.ReasonOf(err) != v1alpha1.ReasonResultsTooLarge || !strings.Contains(err.Error(), "most of them in stage FrameLossRate") {
 		t.Errorf("seven curves of 50 points with it: %v", err)
 	}
 }

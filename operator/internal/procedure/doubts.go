@@ -125,3 +125,8 @@ func (w *replay) burstDoubts(p *part) []v1alpha1.DoubtCode {
 	}
 	return distinct(out)
 }
+
+// hasDoubt reports whether the generator has a doubt about a trial.
+func hasDoubt(r measure.Record, code string) bool {
+	return slices.ContainsFunc(r.Outcome.Doubts, func(d measure.Doubt) bool { return d.Code == code })
+}

@@ -28,6 +28,7 @@ type fixedLoadOf struct{ timed }
 var fixedLoadMeasurement = fixedLoadOf{timed{base{name: stageFixedLoad, noun: "fixed load"}}}
 
 func (fixedLoadOf) distributions() bool { return true }
+func (fixedLoadOf) series() bool        { return true }
 
 func (fixedLoadOf) owns(stage measure.Stage) bool {
 	return stage == stageFixedLoad || stage == stageDiscard

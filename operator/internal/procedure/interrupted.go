@@ -177,11 +177,11 @@ func (w *replay) searchTrial(r measure.Record) (search.Trial, error) {
 }
 
 // warnInterrupted names the trials that count although they were interrupted: making them again
-// did not help. Those after an overload are never made again, and show nothing if interrupted.
+// did not help.
 func (w *replay) warnInterrupted(d *warningList, size measure.Size) {
 	count, trials, last := 0, 0, ""
 	for _, p := range w.parts {
-		if p.size.Name != size.Name || p.stage() == measure.StageWarmUp || p.stage() == stageRecovery {
+		if p.size.Name != size.Name || !p.measurement.isMadeAgain() {
 			continue
 		}
 		for _, r := range p.counted {

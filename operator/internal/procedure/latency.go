@@ -16,6 +16,7 @@ type latencyOf struct{ timed }
 var latencyMeasurement = latencyOf{timed{base{name: measure.StageLatency, noun: "latency at load"}}}
 
 func (latencyOf) distributions() bool { return true }
+func (latencyOf) series() bool        { return true }
 
 func (latencyOf) repetition() repetition { return repeatedly }
 

@@ -50,12 +50,16 @@ type measurement interface {
 	// expects reports whether a doubt of the generator is a part of a stage's answer, and does not
 	// make a trial invalid.
 	expects(stage measure.Stage, doubt string) bool
+	// isMadeAgain reports whether a trial that was interrupted is made again before it counts.
+	isMadeAgain() bool
 	// cpuGroups returns the trials of each figure of a part, for what the chain used.
 	cpuGroups(p *part) []cpuGroup
 	// evidence reports whether evidence of the trials is kept.
 	evidence() bool
-	// distributions says that records keep whole distributions of delays.
+	// distributions reports whether records keep whole distributions of delays.
 	distributions() bool
+	// series reports whether records keep a series of delays over the trial's time.
+	series() bool
 	// recordBytes returns what a record takes in the results.
 	recordBytes(instr measure.Instructions) int
 	// compact returns what of an outcome goes into its record.
@@ -165,9 +169,11 @@ func (base) report(*replay, []*part, *v1alpha1.FrameResult) bool                
 func (base) reportRun(*replay, *Figures)                                         {}
 func (base) warn(*replay, *warningList, measure.Size, []*part)                   {}
 func (base) expects(measure.Stage, string) bool                                  { return false }
+func (base) isMadeAgain() bool                                                   { return true }
 func (base) cpuGroups(*part) []cpuGroup                                          { return nil }
 func (base) evidence() bool                                                      { return true }
 func (base) distributions() bool                                                 { return false }
+func (base) series() bool                                                        { return false }
 func (base) recordBytes(measure.Instructions) int                                { return recordBytes }
 func (base) compact(outcome measure.Outcome) measure.Outcome                     { return outcome }
 func (base) within(_ *replay, _ *part, d time.Duration) (float64, time.Duration) { return 0, d }

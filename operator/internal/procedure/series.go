@@ -12,15 +12,18 @@ const seriesSlotBytes = 2 * 24
 // seriesSlots are how many slots a kept series may have, the most first.
 var seriesSlots = []int{64, 32, 16}
 
-// withSeries are the stages whose records have a series: those that hold a load for its delays.
-var withSeries = []measure.Stage{measure.StageLatency, stageFixedLoad, stageSoak}
+// hasSeries reports whether records of a stage have a series: those that hold a load for its delays.
+func hasSeries(stage measure.Stage) bool {
+	m := measurementOf(stage)
+	return m != nil && m.stage() == stage && m.series()
+}
 
 // WithSeries returns an outcome with as much of its series as its record has room for, after the earlier
 // records. All series together take at most a sixth of what the records leave free; trials that are made
 // again take theirs from those that follow.
 func WithSeries(instr measure.Instructions, records []measure.Record, stage measure.Stage, outcome measure.Outcome) measure.Outcome {
 	most := 0
-	if slices.Contains(withSeries, stage) {
+	if hasSeries(stage) {
 		most = slotsKept(instr, records)
 	}
 	outcome.Directions = slices.Clone(outcome.Directions)
@@ -34,7 +37,7 @@ func WithSeries(instr measure.Instructions, records []measure.Record, stage meas
 func slotsKept(instr measure.Instructions, records []measure.Record) int {
 	trials, taken := 0, 0
 	for _, ph := range expectedPhases(instr) {
-		if slices.Contains(withSeries, ph.stage()) {
+		if ph.measurement.series() {
 			trials += ph.expectedTrials
 		}
 	}

@@ -13,8 +13,6 @@ const (
 	recordBytes = 2390
 	// countsBytes is that without delays.
 	countsBytes = 940
-	// recoveryBytes is that with the codes of three doubts, which short trials often have.
-	recoveryBytes = countsBytes - 40
 )
 
 // ExpectedBytes returns what the records of a measurement take, where the device is quiet and no
@@ -37,6 +35,19 @@ const (
 // freeBytes returns what the expected records leave free of the results.
 func freeBytes(instr measure.Instructions) int {
 	return measure.MaximumResultsBytes - ExpectedBytes(instr)
+}
+
+// LargestStage returns the stage whose records take most of the results.
+func LargestStage(instr measure.Instructions) measure.Stage {
+	var largest measure.Stage
+	bytes := map[measure.Stage]int{}
+	for _, ph := range expectedPhases(instr) {
+		stage := ph.stage()
+		if bytes[stage] += ph.expectedTrials * ph.measurement.recordBytes(instr); bytes[stage] > bytes[largest] {
+			largest = stage
+		}
+	}
+	return largest
 }
 
 // expectedPhase is a phase with the trials that it takes on a quiet device.

@@ -18,6 +18,7 @@ type soakOfLoad struct{ timed }
 var soakMeasurement = soakOfLoad{timed{base{name: stageSoak, noun: "load"}}}
 
 func (soakOfLoad) distributions() bool { return true }
+func (soakOfLoad) series() bool        { return true }
 
 func (soakOfLoad) check(instr measure.Instructions) error {
 	if s := instr.Soak; s != nil && (s.DurationSeconds < 1 || s.IntervalSeconds < 1) {

@@ -16,6 +16,7 @@ var warmUpMeasurement = warmUpOf{base{name: measure.StageWarmUp, noun: "warm-up"
 
 func (warmUpOf) repetition() repetition { return inRepeats }
 func (warmUpOf) evidence() bool         { return false }
+func (warmUpOf) isMadeAgain() bool      { return false }
 
 func (warmUpOf) phases(instr measure.Instructions, _ measure.Size) []phase {
 	return single(warmUpNanoseconds(instr) > 0)

@@ -3,7 +3,6 @@ package procedure
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -158,7 +157,7 @@ func (w *replay) warnInvalid(d *warningList, size measure.Size) {
 			count, why = count+1, cmp.Or(invalidReason(r), interruptedBy(r))
 			switch {
 			case why != "":
-			case slices.Contains(withSeries, r.Stage):
+			case hasSeries(r.Stage):
 				why = growth(r)
 			default:
 				why = disturbance(r)

@@ -92,9 +92,13 @@ func TestComparisonGolden(t *testing.T) {
 			if tc.opts.ASCII && bytes.ContainsFunc(got.Bytes(), func(r rune) bool { return r > 126 }) {
 				t.Error("the ASCII table has other characters")
 			}
+			text := got.String()
+			if tc.format == FormatJSON {
+				text = linePerFigure(t, got.Bytes())
+			}
 			path := filepath.Join("testdata", "golden", name)
 			if *update {
-				if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -102,11 +106,43 @@ func TestComparisonGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+			if diff := cmp.Diff(string(want), text); diff != "" {
 				t.Errorf("%s (-want +got; -update writes it again):\n%s", path, diff)
 			}
 		})
 	}
+}
+
+// linePerFigure returns a comparison's JSON with each figure on one line, which is how the golden file keeps it: a
+// figure has about thirteen lines otherwise. It checks the white space that this leaves out.
+func linePerFigure(t *testing.T, data []byte) string {
+	t.Helper()
+	var compact, indented bytes.Buffer
+	if err := json.Compact(&compact, data); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Indent(&indented, compact.Bytes(), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(data); got != indented.String()+"\n" {
+		t.Error("the JSON is not indented by two spaces")
+	}
+	const key = "\n  \"figures\": "
+	head, rest, found := strings.Cut(string(data), key)
+	list, last := strings.CutSuffix(rest, "\n}\n")
+	var figures []json.RawMessage
+	if err := json.Unmarshal([]byte(list), &figures); !found || !last || err != nil {
+		t.Fatalf("the figures are not at the end of the JSON: %v", err)
+	}
+	lines := make([]string, len(figures))
+	for i, f := range figures {
+		var line bytes.Buffer
+		if err := json.Compact(&line, f); err != nil {
+			t.Fatal(err)
+		}
+		lines[i] = line.String()
+	}
+	return head + key + "[\n" + strings.Join(lines, ",\n") + "\n]}\n"
 }
 
 // TestComparisonLosesNothing checks that every figure of every run is there once, with its value.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -41,14 +42,36 @@ func TestDeviationsNameTheMethod(t *testing.T) {
 	}
 }
 
-// TestDeviationsOfTCPAlone checks that a report lists no deviations of TCP from RFC 2544, which does not cover it.
-func TestDeviationsOfTCPAlone(t *testing.T) {
-	var spec v1alpha1.Experiment
-	spec.Measurements = v1alpha1.Measurements{
-		TCP: &v1alpha1.TCP{Streams: []int32{1}}, SettleMilliseconds: 100, Repeats: 2,
-		NoisyNeighbors: v1alpha1.NeighborsWithAndWithout,
+// TestDeviationsOfTCPWithNeighbors checks that a run of TCP alone has no deviation from RFC 2544, which does not cover
+// TCP, whatever conditions and repeats it has: neither in what is computed nor in its report.
+func TestDeviationsOfTCPWithNeighbors(t *testing.T) {
+	run, records := tcp(t)
+	run.Spec.Experiment.Measurements.NoisyNeighbors = v1alpha1.NeighborsWithAndWithout
+	run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{{Name: "noise"}}
+	run.Status.NoisyNeighbors = neighborsReport()
+	doc := mustBuild(t, run, records)
+	if len(doc.Deviations) != 0 {
+		t.Errorf("the report has %q, want no deviation", doc.Deviations)
 	}
-	if got := (done{spec: spec}).deviations(); len(got) != 0 {
+	var text bytes.Buffer
+	if err := Write(&text, doc, FormatTable, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(strings.ToLower(text.String()), "deviations from rfc 2544") {
+		t.Errorf("the report has a section of deviations:\n%s", text.String())
+	}
+
+	// What is measured decides, and not what results there are.
+	sizes := []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64}}
+	if got := (done{spec: run.Spec.Experiment, results: sizes}).deviations(); len(got) != 0 {
 		t.Errorf("got %q, want no deviation", got)
+	}
+	run.Spec.Experiment.Measurements.Throughput = &v1alpha1.Throughput{Method: v1alpha1.MethodRFC2544}
+	with := strings.Join((done{spec: run.Spec.Experiment, results: sizes}).deviations(), "\n")
+	if !strings.Contains(with, "noisy neighbors loaded the device's node") {
+		t.Errorf("with throughput the deviations are %q", with)
+	}
+	if got := (done{spec: run.Spec.Experiment}).deviations(); len(got) != 0 {
+		t.Errorf("a run without a figure deviates in %q", got)
 	}
 }

@@ -113,7 +113,7 @@ func tooLarge(err error) error {
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonResultsTooLarge, Err: err,
 		Remedy: "measure fewer frame sizes in one run (spec.experiment.traffic.frameBytes), or lower what makes most trials in spec.experiment.measurements: " +
-			"raise throughput.goals' widthPartsPerMillion, lower repeats, backToBack.repeats or recovery.maximumTrials",
+			"raise throughput.goals' widthPartsPerMillion, or lower repeats and the numbers of trials in single measurements",
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/nodefacts"
+	"vnfbench.io/operator/internal/proc"
 )
 
 // Host is what the server finds in its pod.
@@ -100,6 +101,9 @@ func readHost(c Config) (Host, error) {
 	if err != nil {
 		return Host{}, err
 	}
+	if host.Capabilities, err = effectiveCapabilities(); err != nil {
+		return Host{}, fmt.Errorf("reading the capabilities: %w", err)
+	}
 	host.UID = os.Geteuid()
 	host.PCIVariables = pciVariables(os.Environ())
 	var limit unix.Rlimit
@@ -130,15 +134,9 @@ func readHost(c Config) (Host, error) {
 // readTree reads what is in files; root is "/".
 func readTree(root fs.FS, networkStatus string) (Host, error) {
 	host := Host{LockedMemoryBytes: math.MaxUint64}
-	status, err := fs.ReadFile(root, "proc/self/status")
-	if err != nil {
-		return Host{}, fmt.Errorf("reading the capabilities: %w", err)
-	}
-	if host.Capabilities, err = effectiveCapabilities(string(status)); err != nil {
-		return Host{}, err
-	}
 	host.UserNamespace = inUserNamespace(text(root, "proc/self/uid_map"))
 	host.Hugepages = hugepageMounts(root)
+	var err error
 	if host.Attachments, err = attachments(root, networkStatus); err != nil {
 		return Host{}, err
 	}
@@ -147,17 +145,18 @@ func readTree(root fs.FS, networkStatus string) (Host, error) {
 	return host, nil
 }
 
-func effectiveCapabilities(status string) (uint64, error) {
-	for line := range strings.Lines(status) {
-		if value, found := strings.CutPrefix(line, "CapEff:"); found {
-			capabilities, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
-			if err != nil {
-				return 0, fmt.Errorf("reading the capabilities: %w", err)
-			}
-			return capabilities, nil
-		}
+// effectiveCapabilities returns those of this process, a bit for each.
+func effectiveCapabilities() (uint64, error) {
+	kernel, err := proc.Open("/")
+	if err != nil {
+		return 0, err
 	}
-	return 0, errors.New("reading the capabilities: /proc/self/status has no CapEff")
+	self, err := kernel.Self()
+	if err != nil {
+		return 0, err
+	}
+	status, err := self.NewStatus()
+	return status.CapEff, err
 }
 
 // inUserNamespace reports whether the map of user numbers is not the identity.

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 // tree makes files by their names; a text that begins with "->" is a link.
@@ -30,7 +31,6 @@ const status = `[{"name":"kindnet","interface":"eth0","ips":["10.244.0.5"],"defa
 func pod() map[string]string {
 	const device = "sys/bus/pci/devices/0000:3b:02.0/"
 	return map[string]string{
-		"proc/self/status":                                         "Name:\tmeasurer\nCapPrm:\t0000003fffffffff\nCapEff:\t0000000000007000\n",
 		"proc/self/uid_map":                                        "         0          0 4294967295",
 		"proc/self/mounts":                                         "overlay / overlay ro 0 0\nnodev /dev/hugepages hugetlbfs rw,relatime,pagesize=1024M 0 0\nnodev /dev/huge hugetlbfs rw,relatime 0 0",
 		"proc/meminfo":                                             "MemTotal: 1 kB\nHugepagesize:       2048 kB\n",
@@ -67,7 +67,7 @@ func TestReadTree(t *testing.T) {
 	west := Attachment{Interface: "west", MAC: "02:00:00:00:00:01"}
 	west.DeviceInfo.PCI.Address = "0000:3b:02.0"
 	want := Host{
-		Capabilities: allCapabilities, LockedMemoryBytes: 1<<64 - 1,
+		LockedMemoryBytes: 1<<64 - 1,
 		Hugepages: []HugepageMount{
 			{Directory: "/dev/hugepages", PageKibibytes: 1 << 20, NodePages: 8, LimitBytes: 2 << 30},
 			{Directory: "/dev/huge", PageKibibytes: 2048, NodePages: -1, LimitBytes: -1},
@@ -96,7 +96,6 @@ func TestReadTreeOfOthers(t *testing.T) {
 		"no annotation yet":   {change: func(f map[string]string) { f["etc/pod/network-status"] = "" }, check: func(h Host) bool { return h.Attachments == nil }},
 		"no volume":           {change: func(f map[string]string) { delete(f, "etc/pod/network-status") }, check: func(h Host) bool { return h.Attachments == nil }},
 		"a broken one":        {change: func(f map[string]string) { f["etc/pod/network-status"] = "[{" }, fails: true},
-		"no capabilities":     {change: func(f map[string]string) { f["proc/self/status"] = "Name: x" }, fails: true},
 		"own user namespace":  {change: func(f map[string]string) { f["proc/self/uid_map"] = "0 65536 65536" }, check: func(h Host) bool { return h.UserNamespace }},
 		"nothing mounted":     {change: func(f map[string]string) { f["proc/self/mounts"] = "" }, check: func(h Host) bool { return h.Hugepages == nil }},
 		"a node without NUMA": {change: func(f map[string]string) { f["sys/bus/pci/devices/0000:3b:02.0/numa_node"] = "-1" }, check: func(h Host) bool { return h.Devices["0000:3b:02.0"].Node == 0 }},
@@ -128,5 +127,13 @@ func TestReadHost(t *testing.T) {
 	host, err := readHost(Config{}.withDefaults())
 	if err != nil || len(host.CPUs) == 0 || !host.Interfaces["lo"].Up && len(host.Interfaces) == 0 {
 		t.Errorf("got %+v, %v", host, err)
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var asked [2]unix.CapUserData
+	if err := unix.Capget(&header, &asked[0]); err != nil {
+		t.Fatal(err)
+	}
+	if want := uint64(asked[1].Effective)<<32 | uint64(asked[0].Effective); host.Capabilities != want {
+		t.Errorf("the capabilities are %x, the kernel answers %x", host.Capabilities, want)
 	}
 }

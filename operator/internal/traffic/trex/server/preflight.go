@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -159,11 +160,11 @@ func checkLockedMemory(c Config, host Host, ports [2]trexPort) error {
 }
 
 // chooseProgram returns the file to start.
-func chooseProgram(c Config, cpuInfo string) string {
+func chooseProgram(c Config, processors []procfs.CPUInfo) string {
 	if c.Program != "" {
 		return c.Program
 	}
-	if needed := fastFlag[runtime.GOARCH]; needed != "" && cpuInfo != "" && !slices.Contains(strings.Fields(cpuInfo), needed) {
+	if needed := fastFlag[runtime.GOARCH]; needed != "" && len(processors) > 0 && !slices.Contains(processors[0].Flags, needed) {
 		return filepath.Join(c.Directory, plainProgramName)
 	}
 	return filepath.Join(c.Directory, programName)

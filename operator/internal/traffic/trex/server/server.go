@@ -19,6 +19,7 @@ import (
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/nodefacts"
+	"vnfbench.io/operator/internal/proc"
 	"vnfbench.io/operator/internal/traffic/trex/zmtp"
 )
 
@@ -91,11 +92,15 @@ func Start(ctx context.Context, c Config) (_ *Server, err error) {
 
 // prepare checks the pod and writes the configuration.
 func (s *Server) prepare(ctx context.Context) error {
-	cpuInfo, err := os.ReadFile("/proc/cpuinfo")
+	kernel, err := proc.Open("/")
 	if err != nil {
-		return fmt.Errorf("reading the processor's flags: %w", err)
+		return err
 	}
-	s.program = chooseProgram(s.config, string(cpuInfo))
+	processors, err := kernel.CPUInfo()
+	if err != nil {
+		return fmt.Errorf("reading the processors' flags: %w", err)
+	}
+	s.program = chooseProgram(s.config, processors)
 	if err := checkRelease(s.config, s.program); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -400,17 +401,20 @@ func TestPortDrivers(t *testing.T) {
 
 func TestChooseProgram(t *testing.T) {
 	c := Config{Directory: "/opt/trex"}
-	for info, want := range map[string]string{
-		"flags\t: fpu sse2 avx avx2\nFeatures: evtstrm": "/opt/trex/_t-rex-64",
-		"flags\t: fpu sse2 avxish\nFeatures: fp":        "/opt/trex/_t-rex-64-o",
-		"":                                              "/opt/trex/_t-rex-64",
+	for _, test := range []struct {
+		processors []procfs.CPUInfo
+		want       string
+	}{
+		{[]procfs.CPUInfo{{Flags: []string{"fpu", "sse2", "avx", "avx2", "evtstrm"}}}, "/opt/trex/_t-rex-64"},
+		{[]procfs.CPUInfo{{Flags: []string{"fpu", "sse2", "avxish"}}}, "/opt/trex/_t-rex-64-o"},
+		{nil, "/opt/trex/_t-rex-64"},
 	} {
-		if got := chooseProgram(c, info); got != want {
-			t.Errorf("%q: got %q", info, got)
+		if got := chooseProgram(c, test.processors); got != test.want {
+			t.Errorf("%v: got %q", test.processors, got)
 		}
 	}
 	c.Program = "/elsewhere"
-	if got := chooseProgram(c, ""); got != "/elsewhere" {
+	if got := chooseProgram(c, nil); got != "/elsewhere" {
 		t.Errorf("got %q", got)
 	}
 }
