@@ -22,9 +22,6 @@ const (
 	overloadPercent, reducedPercent = 110, 50
 	// minOverload is what RFC 2544 section 26.5 asks of the overload.
 	minOverload = time.Minute
-	// maxRecoveryGap is the longest time without frames from one trial to the next: in a longer
-	// one, as when a measurer is replaced, the device recovers unseen.
-	maxRecoveryGap = 5 * time.Second
 	// maxRecoveries is how often the overload is made again after such a gap.
 	maxRecoveries = 3
 	// minCleanFrames is how many frames of each direction the row without loss has at least: after
@@ -153,11 +150,11 @@ func (recoveryOf) fill(w *replay, p *part, records []measure.Record) error {
 	if p.over = invalid >= MaximumInvalidTrials; p.over || last == nil {
 		return nil
 	}
-	p.counted = append([]measure.Record{last.overload}, last.trials...)
 	end := last.end(r)
 	p.over = end != "" && (end != v1alpha1.RecoveryInterrupted || len(attempts)-len(p.invalid) >= maxRecoveries)
+	p.attempt, p.counted, p.invalid = *last, append([]measure.Record{last.overload}, last.counted()...), append(p.invalid, last.neutral()...)
 	if end == "" {
-		p.left = cleanTime(r.Recovery, int32(r.row-last.row()))
+		p.left = cleanTime(r.Recovery, int32(r.row-len(last.row())))
 		p.next, p.nextStage = w.reducedTrial(p), ""
 	}
 	return nil
@@ -206,13 +203,13 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 		}
 		return out
 	}
-	a := attemptsOf(p.counted)[0]
-	out.End, out.OverloadLossPartsPerMillion, out.Trials = a.end(w.recoveryRule(p)), lossOverTime(a.overload.Outcome), int32(len(a.trials))
-	out.Doubts = doubtsOf(append(slices.Clone(a.trials), a.overload))
+	a, counted := p.attempt, p.attempt.counted()
+	out.End, out.OverloadLossPartsPerMillion, out.Trials = a.end(w.recoveryRule(p)), lossOverTime(a.overload.Outcome), int32(len(counted))
+	out.Doubts = doubtsOf(append(counted, a.overload))
 	after := func(r measure.Record) time.Duration { return r.Outcome.StartedAt.Sub(ended(a.overload)) }
 	unsure := func(r measure.Record) time.Duration { return time.Duration(r.Outcome.StartUncertaintyNanoseconds) }
 	lower := time.Duration(0)
-	for _, r := range a.trials {
+	for _, r := range counted {
 		if lossy(r) {
 			out.LossyTrials++
 			lower = max(0, after(r)-unsure(a.overload))
@@ -223,7 +220,7 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 	}
 	out.LowerBoundMilliseconds = new(lower.Milliseconds())
 	if out.End == v1alpha1.RecoveryRecovered {
-		row := a.trials[len(a.trials)-a.row():]
+		row := a.row()
 		upper := (after(row[0]) + unsure(row[0]) + time.Millisecond - 1).Milliseconds()
 		out.UpperBoundMilliseconds, out.ResolutionMilliseconds = &upper, new(upper-*out.LowerBoundMilliseconds)
 		out.CleanFrames = new(fewestSent(row))
@@ -273,7 +270,7 @@ func (w *replay) warnRecovery(d *warningList, p *part, result *v1alpha1.Recovery
 			result.OverloadFramesPerSecond, w.overloadOrigin(p, result))
 	case v1alpha1.RecoveryInterrupted:
 		d.add(v1alpha1.WarningIrregularResult, p.size,
-			"There is no recovery time: in each of %d attempts, more than %s passed between two trials, or the clock was set.", maxRecoveries, maxRecoveryGap)
+			"There is no recovery time: in each of %d attempts, more than %s passed between two trials, or the clock was set.", maxRecoveries, maxGap)
 	case v1alpha1.RecoveryInvalidOverload:
 		d.add(v1alpha1.WarningInvalidTrials, p.size,
 			"There is no recovery time: %d overloads in a row were invalid, the last because %s.", MaximumInvalidTrials, invalidReason(p.invalid[len(p.invalid)-1]))
@@ -308,69 +305,6 @@ func (w *replay) overloadOrigin(p *part, result *v1alpha1.RecoveryResult) string
 	return "line rate"
 }
 
-// attempt is an overload with the trials after it.
-type attempt struct {
-	overload measure.Record
-	trials   []measure.Record
-}
-
-// attemptsOf returns the attempts in the records, the last of which counts.
-func attemptsOf(records []measure.Record) []attempt {
-	var out []attempt
-	for _, r := range records {
-		if r.Stage == stageOverload || len(out) == 0 {
-			out = append(out, attempt{overload: r})
-			continue
-		}
-		last := &out[len(out)-1]
-		last.trials = append(last.trials, r)
-	}
-	return out
-}
-
-// ended returns when the last frame of a trial was due.
-func ended(r measure.Record) time.Time {
-	return r.Outcome.StartedAt.Add(time.Duration(r.Outcome.SendingNanoseconds))
-}
-
-// interrupted reports whether the device had too long a rest between two trials, or the clock
-// was set back. It has no rest while frames leave the generator's ring.
-func (a attempt) interrupted() bool {
-	before := a.overload
-	for _, r := range a.trials {
-		gap := r.Outcome.StartedAt.Sub(ended(before)) - before.Outcome.Drain()
-		if gap < 0 || gap > maxRecoveryGap {
-			return true
-		}
-		before = r
-	}
-	return false
-}
-
-// row returns how many trials at the end lost nothing. One that the generator doubts, or did not
-// send in full, shows nothing, and ends a row. So does one in which frames of the trial before may
-// have counted as received.
-func (a attempt) row() int {
-	n := 0
-	for i, r := range slices.Backward(a.trials) {
-		before := a.overload
-		if i > 0 {
-			before = a.trials[i-1]
-		}
-		if doubted(r) || hasDoubt(before, measure.DoubtStillArriving) || fellShort(r) || r.Outcome.LossRatio() > 0 {
-			break
-		}
-		n++
-	}
-	return n
-}
-
-// lossy reports whether the device lost frames of a trial that was sent in full.
-func lossy(r measure.Record) bool { return !doubted(r) && !fellShort(r) && r.Outcome.LossRatio() > 0 }
-
-// doubted reports whether a trial shows nothing of the device.
-func doubted(r measure.Record) bool { return invalidReason(r) != "" || interrupted(r) }
-
 // overloaded reports whether frames of an overload were lost, or not carried in its time, that was
 // sent in full, or at least faster than the throughput.
 func (a attempt) overloaded(throughput float64) bool {
@@ -393,6 +327,7 @@ func (w *replay) recoveryRule(p *part) recoveryRule {
 
 // end returns how the measurement of an attempt has ended, and "" before it has.
 func (a attempt) end(r recoveryRule) v1alpha1.RecoveryEnd {
+	row, counted := len(a.row()), a.counted()
 	switch {
 	case fellShort(a.overload) && !a.overloaded(r.throughput):
 		return v1alpha1.RecoveryGeneratorCeiling
@@ -400,13 +335,13 @@ func (a attempt) end(r recoveryRule) v1alpha1.RecoveryEnd {
 		return v1alpha1.RecoveryNotOverloaded
 	case a.interrupted():
 		return v1alpha1.RecoveryInterrupted
-	case a.row() >= r.row:
+	case row >= r.row:
 		return v1alpha1.RecoveryRecovered
-	case len(a.trials) < int(r.MaximumTrials):
+	case len(counted) < int(r.MaximumTrials):
 		return ""
-	case a.row() >= int(r.CleanTrials):
+	case row >= int(r.CleanTrials):
 		return v1alpha1.RecoveryTooFewFrames
-	case slices.ContainsFunc(a.trials[len(a.trials)-int(r.CleanTrials):], lossy):
+	case slices.ContainsFunc(counted[len(counted)-int(r.CleanTrials):], lossy):
 		return v1alpha1.RecoveryNotRecovered
 	}
 	// The device has lost nothing for as many trials, but the generator has not sent all of them.

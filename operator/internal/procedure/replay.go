@@ -76,6 +76,8 @@ type part struct {
 	nextStage measure.Stage
 	// bursts are the searches' results in frames, in stage BackToBack.
 	bursts []uint64
+	// attempt is the overload that counts with all trials after it, in stage Recovery.
+	attempt attempt
 	// left is the time that an open part still needs, where its measurement knows.
 	left time.Duration
 	// records is how many there are of the part.
