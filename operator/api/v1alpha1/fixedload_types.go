@@ -106,6 +106,10 @@ type RepeatResult struct {
 	// +kubebuilder:validation:Minimum=1
 	Repeat int32 `json:"repeat,omitempty"`
 
+	// trialMilliseconds is the time in which frames were sent: longer than asked for where a queue grew.
+	// +required
+	TrialMilliseconds int64 `json:"trialMilliseconds"`
+
 	// directions holds Forward, Reverse or both.
 	// +required
 	// +listType=atomic

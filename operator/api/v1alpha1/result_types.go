@@ -204,6 +204,15 @@ type LatencyResult struct {
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 
+	// trialMilliseconds is the time in which a trial sent frames: longer than asked for where a queue grew.
+	// With repeats it is the longest.
+	// +required
+	TrialMilliseconds int64 `json:"trialMilliseconds"`
+
+	// shortestTrialMilliseconds is that of the shortest repeat. Absent: all took as long.
+	// +optional
+	ShortestTrialMilliseconds *int64 `json:"shortestTrialMilliseconds,omitempty"`
+
 	// share says of which throughput the load is a share. Absent: the load is given as a rate.
 	// +optional
 	Share *LoadShare `json:"share,omitempty"`

@@ -17,6 +17,8 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		key := size
 		key.Load = load.Load
 		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts).away(load.AwayPartsPerMillion)
+		w.at(key).add("TrialMilliseconds", load.TrialMilliseconds)
+		w.at(key).addKnown("ShortestTrialMilliseconds", load.ShortestTrialMilliseconds)
 		if bias := load.Bias; bias != nil {
 			w.at(key).add("LatencyBiasP50Nanoseconds", bias.P50Nanoseconds)
 			w.at(key).add("LatencyBiasP99Nanoseconds", bias.P99Nanoseconds)
@@ -44,6 +46,7 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		p.worst(f.Worst)
 		for _, repeat := range f.Repeats {
 			p.key.Repeat = repeat.Repeat
+			w.at(p.key).add("TrialMilliseconds", repeat.TrialMilliseconds)
 			for _, d := range repeat.Directions {
 				p.direction(d)
 			}

@@ -114,6 +114,8 @@ var ofGoalsAndLoads = []Metric{
 	{Regular, Number, Higher, OfGoal, "the search met its precision (1) or not (0)", 0},
 
 	{"IntendedFramesPerSecond", FramesPerSecond, Neither, OfLoad, "intended load", Shown},
+	{"TrialMilliseconds", Milliseconds, Neither, OfLoad, "time of a trial", 0},
+	{"ShortestTrialMilliseconds", Milliseconds, Neither, OfLoad, "time of the shortest trial", 0},
 	{"LoadSharePartsPerMillion", PartsPerMillion, Neither, OfLoad, "share of a throughput", 0},
 	{"LoadShareOfFramesPerSecond", FramesPerSecond, Neither, OfLoad, "the throughput that the load is a share of", 0},
 	{"AwayPartsPerMillion", PartsPerMillion, Neither, OfLoad, "time without a core to send", 0},

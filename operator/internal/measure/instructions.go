@@ -29,6 +29,9 @@ type Instructions struct {
 	CalibrateLoads bool `json:"calibrateLoads,omitempty"`
 	// StartupSeconds is the time in which probes must pass through the chain.
 	StartupSeconds int `json:"startupSeconds"`
+	// DeadlineSeconds is how long the measurer may take; 0 for no limit. Only the time of prolonged trials
+	// depends on it, which their figures state, and so it is no part of the digest.
+	DeadlineSeconds int32 `json:"deadlineSeconds,omitempty" digest:"-"`
 	// Sizes are measured one after the other. Empty if only TCP or connections are measured.
 	Sizes []Size `json:"sizes"`
 	// OrderSeed is the seed of the order of sizes and latency loads; 0 with the declared order. It

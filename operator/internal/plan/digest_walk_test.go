@@ -17,7 +17,7 @@ import (
 // no figure can depend on it.
 var undigested = []string{
 	"endpoint.Config.GatewayMAC", "endpoint.Config.MAC",
-	"measure.Instructions.Digest", "measure.Instructions.OrderSeed", "measure.Instructions.Run", "measure.Stream.DestinationMAC", "measure.Stream.SourceMAC",
+	"measure.Instructions.DeadlineSeconds", "measure.Instructions.Digest", "measure.Instructions.OrderSeed", "measure.Instructions.Run", "measure.Stream.DestinationMAC", "measure.Stream.SourceMAC",
 	"plan.Custom.ImagePullPolicy", "plan.Custom.ImagePullSecret", "plan.Custom.Readiness",
 	"plan.End.Function", "plan.End.MAC", "plan.Endpoint.Bridge", "plan.Endpoint.Tolerations",
 	"plan.Function.Name", "plan.Function.Tolerations", "plan.Generator.Tolerations", "plan.Neighbor.Tolerations", "plan.Node.KubeletVersion",

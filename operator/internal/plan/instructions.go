@@ -27,11 +27,12 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		// the functions that bridge.
 		Chain: pathOf(spec.Traffic, first.West, nextEast(spec.Chain, p.Segments, 0).MAC,
 			last.East, nextWest(spec.Chain, p.Segments, len(spec.Chain)).MAC),
-		OrderSeed:      orderSeed(in),
-		StartupSeconds: int(spec.StartupSeconds) + bootSeconds(p.Functions),
-		Measurements:   measurementsOf(in),
-		TCPPath:        tcpPathOf(in),
-		Stateful:       statefulOf(in, p.Segments),
+		OrderSeed:       orderSeed(in),
+		StartupSeconds:  int(spec.StartupSeconds) + bootSeconds(p.Functions),
+		DeadlineSeconds: spec.DeadlineSeconds,
+		Measurements:    measurementsOf(in),
+		TCPPath:         tcpPathOf(in),
+		Stateful:        statefulOf(in, p.Segments),
 	}
 	if spec.Measurements.HaveFrames() {
 		instructions.Sizes = sizesOf(in)

@@ -101,7 +101,7 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 		warm = warm && invalidReason(r) != ""
 	}
 	p.next = w.trial(p.size, rate, seconds(f.DurationSeconds))
-	if err := p.takeProlonged(repeats); err != nil {
+	if err := w.takeProlonged(p, repeats, int(f.Repeats)); err != nil {
 		return err
 	}
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
@@ -131,7 +131,7 @@ func (p *part) fixedLoadResult() v1alpha1.FixedLoadResult {
 		Doubts: loadDoubtsOf(p.counted), AwayPartsPerMillion: awayOf(p.counted),
 	}
 	for i, r := range p.counted {
-		repeat := v1alpha1.RepeatResult{Repeat: int32(i + 1)}
+		repeat := v1alpha1.RepeatResult{Repeat: int32(i + 1), TrialMilliseconds: r.Trial.Duration().Milliseconds()}
 		for _, d := range r.Outcome.Directions {
 			figures := directionResult(d)
 			repeat.Directions = append(repeat.Directions, figures)

@@ -101,8 +101,9 @@ type sorter struct {
 	goals []v1alpha1.Goal
 	// once says that an interrupted trial is made again once only, and not maxInterrupted times.
 	once bool
-	// prolongs says that a trial whose queue still grows is made again with twice its time.
-	prolongs bool
+	// prolongs reports whether there is time to make a trial whose queue still grows again with twice
+	// its time; nil where none is prolonged.
+	prolongs func(measure.Record) bool
 	// invalid, disturbances and interruptions are how many there are in a row.
 	invalid, disturbances, interruptions int
 	// prolonged is how often the time of the trials was doubled; those that follow keep it.
@@ -123,7 +124,7 @@ func (s *sorter) counts(p *part, r measure.Record) bool {
 		s.invalid, s.interruptions, s.again = 0, s.interruptions+1, s.again+1
 	case more && disturbed(r, s.reached) && s.disturbances < maxDisturbed:
 		s.invalid, s.disturbances, s.again = 0, s.disturbances+1, s.again+1
-	case more && s.prolongs && grownTooMuch(r) && s.prolonged < maxProlonged && 2*r.Trial.Duration() <= longestProlonged:
+	case more && s.prolongs != nil && grownTooMuch(r) && s.prolonged < maxProlonged && 2*r.Trial.Duration() <= longestProlonged && s.prolongs(r):
 		s.invalid, s.prolonged, s.again = 0, s.prolonged+1, s.again+1
 	default:
 		p.before = append(p.before, s.spent)

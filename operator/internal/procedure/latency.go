@@ -106,7 +106,7 @@ func (latencyOf) fill(w *replay, p *part, records []measure.Record) error {
 		p.next.TaggedFrameNanoseconds = milliseconds(tagged.AfterMilliseconds)
 		err = p.take(records) // RFC 2544 section 26.2 has one time for all streams
 	} else {
-		err = p.takeProlonged(records)
+		err = w.takeProlonged(p, records, trials)
 	}
 	if err != nil {
 		return err
@@ -157,7 +157,8 @@ func (w *replay) latencyResults(size measure.Size) []v1alpha1.LatencyResult {
 func (w *replay) latencyResult(p *part) v1alpha1.LatencyResult {
 	result := v1alpha1.LatencyResult{
 		Load: p.load.Name, IntendedFramesPerSecond: signed(p.last().Trial.IntendedFramesPerSecond),
-		Share: w.shareOf(p), Doubts: loadDoubtsOf(p.counted), AwayPartsPerMillion: awayOf(p.counted),
+		TrialMilliseconds: p.last().Trial.Duration().Milliseconds(),
+		Share:             w.shareOf(p), Doubts: loadDoubtsOf(p.counted), AwayPartsPerMillion: awayOf(p.counted),
 	}
 	var directions []v1alpha1.DirectionResult
 	for _, r := range p.counted {

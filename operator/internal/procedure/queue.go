@@ -16,6 +16,9 @@ const (
 	// time, longestProlonged how long it may become.
 	maxProlonged     = 2
 	longestProlonged = 2 * time.Minute
+	// keptShare is one over the share of the deadline that prolonged trials leave: for trials that are
+	// made again and launches of the chain, which nobody can foresee.
+	keptShare = 10
 )
 
 // grownTooMuch reports whether a queue still grew at a trial's end, beyond what an interruption
@@ -31,14 +34,48 @@ func growth(r measure.Record) string {
 func briefly(d time.Duration) time.Duration { return d.Round(max(1, d/1000)) }
 
 // takeProlonged sorts records as take does. The next trial has twice the time where the queue still
-// grew in the last one, and trials after it keep that time, so that the repeats of a part are alike.
-func (p *part) takeProlonged(records []measure.Record) error {
-	s := sorter{prolongs: true}
+// grew in the last one and the deadline allows it, and trials after it keep that time, so that the
+// repeats of a part are alike.
+func (w *replay) takeProlonged(p *part, records []measure.Record, trials int) error {
+	s := sorter{prolongs: func(r measure.Record) bool {
+		return w.fits(p, r, w.cost(trials-len(p.counted), 2*r.Trial.DurationNanoseconds))
+	}}
 	for _, r := range records {
 		s.counts(p, r)
 	}
 	p.next.DurationNanoseconds <<= s.prolonged
 	return p.unreliable(s.invalid)
+}
+
+// fits reports whether the deadline allows that a part still takes a time after a record. What has passed
+// counts from the first trial, what follows is what the instructions expect.
+func (w *replay) fits(p *part, r measure.Record, needed time.Duration) bool {
+	deadline := time.Duration(seconds(w.instr.DeadlineSeconds))
+	if deadline == 0 {
+		return true
+	}
+	passed := r.Outcome.StartedAt.Sub(w.started) + time.Duration(r.Outcome.TotalNanoseconds)
+	return passed+needed+w.following(p.phase) <= deadline-deadline/keptShare
+}
+
+// following returns the expected time of the phases after one. Of a run that compares, the other side
+// has all of them too, and may have this one.
+func (w *replay) following(ph phase) (left time.Duration) {
+	begun := false
+	for _, other := range phases(w.instr) {
+		is := other.key() == ph.key()
+		if begun = begun || is; !begun {
+			continue
+		}
+		expected, compares := other.measurement.expected(w, other), w.instr.Compares() && other.path() != PathCalibration
+		if !is {
+			left += expected
+		}
+		if compares {
+			left += expected
+		}
+	}
+	return left
 }
 
 // warnGrowing names the trials of a part that count although a queue still grew.

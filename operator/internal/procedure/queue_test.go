@@ -192,3 +192,77 @@ func TestProlongedOnce(t *testing.T) {
 		t.Error(again)
 	}
 }
+
+// A trial is prolonged only while the deadline allows that, and all that follows.
+func TestProlongedTrialsHaveABudget(t *testing.T) {
+	growing := simulated.Buffered{Device: simulated.HardCap{CapacityFramesPerSecond: 100_000}, Buffer: time.Minute}
+	fixed := fixedLoad()
+	fixed.Sizes, fixed.FixedLoad.DurationSeconds, fixed.FixedLoad.DiscardSeconds = sizes(64), 2, nil
+	fixed.FixedLoad.Profiles = []v1alpha1.LoadProfile{{Name: "load", Size: "64", FramesPerSecond: new(int64(110_000))}}
+	twoLoads := atLoads(110_000, 2*time.Second)
+	twoLoads.Latency.Loads = append(twoLoads.Latency.Loads, v1alpha1.LatencyLoad{Name: "low", FramesPerSecond: new(int64(1000))})
+	for name, test := range map[string]struct {
+		instr    measure.Instructions
+		deadline int32
+		want     []float64
+	}{
+		"no limit":                      {atLoads(110_000, 2*time.Second), 0, []float64{2, 4, 8}},
+		"enough for both":               {atLoads(110_000, 2*time.Second), 100, []float64{2, 4, 8}},
+		"enough for one":                {atLoads(110_000, 2*time.Second), 12, []float64{2, 4}},
+		"enough for none":               {atLoads(110_000, 2*time.Second), 6, []float64{2}},
+		"another load follows":          {twoLoads, 19, []float64{2, 4, 2}},
+		"more repeats, enough for once": {fixed, 15, []float64{2, 4, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.instr.WarmUpMilliseconds, test.instr.DeadlineSeconds = new(int32(0)), test.deadline
+			records, err := newBench(growing).run(t, test.instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stage := measure.StageLatency
+			if test.instr.FixedLoad != nil {
+				stage = stageFixedLoad
+			}
+			if diff := cmp.Diff(test.want, durations(records, stage)); diff != "" {
+				t.Error(diff)
+			}
+			for _, frame := range Results(test.instr, records).Frames {
+				for _, l := range frame.Latency {
+					if last := records[len(records)-1]; l.Load == last.Load && l.TrialMilliseconds != last.Trial.Duration().Milliseconds() {
+						t.Errorf("%+v", l)
+					}
+				}
+				for _, f := range frame.FixedLoad {
+					for _, r := range f.Repeats {
+						if r.TrialMilliseconds != 4000 {
+							t.Errorf("%+v", r)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// Repeats of a load whose trials took different times say so.
+func TestRepeatsOfDifferentLengths(t *testing.T) {
+	instr, n := atLoads(100_000, 2*time.Second), 0
+	instr.Repeats = 2
+	b := newBench(simulated.HardCap{CapacityFramesPerSecond: 1e6})
+	b.spoil = func(r *measure.Record) {
+		if r.Stage != measure.StageLatency {
+			return
+		}
+		if n++; n == 1 {
+			r.Outcome.Directions[0].QueueGrowthNanoseconds = int64(20 * time.Millisecond)
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Results(instr, records).Frames[0].Latency[0]
+	if l.TrialMilliseconds != 4000 || l.ShortestTrialMilliseconds == nil || *l.ShortestTrialMilliseconds != 2000 {
+		t.Errorf("%+v", l)
+	}
+}

@@ -233,6 +233,7 @@ func combineLatency(list []v1alpha1.LatencyResult) []v1alpha1.LatencyResult {
 	var out []v1alpha1.LatencyResult
 	for _, group := range grouped(list, func(l v1alpha1.LatencyResult) string { return l.Load }) {
 		result := v1alpha1.LatencyResult{Load: group[0].Load, Share: combineShares(group)}
+		result.TrialMilliseconds, result.ShortestTrialMilliseconds = trialTimes(group)
 		var loads []int64
 		var directions []v1alpha1.LatencyDirectionResult
 		for _, l := range group {
@@ -250,6 +251,16 @@ func combineLatency(list []v1alpha1.LatencyResult) []v1alpha1.LatencyResult {
 		out = append(out, result)
 	}
 	return out
+}
+
+// trialTimes returns the time of the longest trial, and that of the shortest if it is another one.
+func trialTimes(group []v1alpha1.LatencyResult) (longest int64, shortest *int64) {
+	of := values(group, func(l v1alpha1.LatencyResult) int64 { return l.TrialMilliseconds })
+	longest = slices.Max(of)
+	if least := slices.Min(of); least < longest {
+		shortest = &least
+	}
+	return longest, shortest
 }
 
 // combineDirection combines trials of one direction, with the statistics over them.

@@ -113,6 +113,8 @@ type replay struct {
 	instr measure.Instructions
 	// parts have begun; only the last of them may be open.
 	parts []*part
+	// started is when the first trial began.
+	started time.Time
 	// err says why the open part cannot continue.
 	err error
 	// side says whether the records are those with noisy neighbors.
@@ -124,6 +126,9 @@ func replayRecords(instr measure.Instructions, records []measure.Record) *replay
 	w := &replay{instr: instr}
 	if w.err = validate(instr); w.err != nil {
 		return w
+	}
+	if len(records) > 0 {
+		w.started = records[0].Outcome.StartedAt
 	}
 	rest := records
 	for _, ph := range phases(instr) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/figure"
@@ -146,13 +147,13 @@ func orNothing(n *int64) string {
 func latencySection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "One-way latency", columns: []column{
-		number("Size"), left("Load"), number("kfps"), left(shareOf), left("Direction"), number("min" + unit), number("mean" + unit),
+		number("Size"), left("Load"), number("kfps"), number("Trial s"), left(shareOf), left("Direction"), number("min" + unit), number("mean" + unit),
 		number("p50" + unit), number("p99" + unit), number("p99.9" + unit), number("max" + unit), number(biasOf + unit),
 	}}
 	few := false
 	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.LatencyDirectionResult) {
 		delays := d.Latency
-		row := []string{frameName(frame), load.Load, kiloFrames(load.IntendedFramesPerSecond), shareInWords(load.Share, l), d.Direction}
+		row := []string{frameName(frame), load.Load, kiloFrames(load.IntendedFramesPerSecond), trialTimes(load), shareInWords(load.Share, l), d.Direction}
 		row = append(row, figures(delays.Samples, delays.MinNanoseconds, delays.MeanNanoseconds, delays.P50Nanoseconds, delays.P99Nanoseconds)...)
 		row = append(row, known(delays.P999Nanoseconds, microseconds))
 		row = append(row, figures(delays.Samples, delays.MaxNanoseconds)...)
@@ -170,6 +171,19 @@ func latencySection(doc Document, l letters) section {
 		return s
 	}
 	return dropIfEmpty(dropIfEmpty(s, shareOf), biasOf+unit)
+}
+
+// trialTimes returns the time of the trials in seconds, such as "5", or "5 to 20" where it differs.
+func trialTimes(load v1alpha1.LatencyResult) string {
+	text := trialTime(load.TrialMilliseconds)
+	if shortest := load.ShortestTrialMilliseconds; shortest != nil {
+		text = trialTime(*shortest) + " to " + text
+	}
+	return text
+}
+
+func trialTime(milliseconds int64) string {
+	return strconv.FormatFloat(float64(milliseconds)/1e3, 'f', -1, 64)
 }
 
 // biasOf is the head of the column with the median delay without a device at the same load.

@@ -33,11 +33,11 @@ func fixedLoadSection(doc Document, l letters) section {
 func repeatSection(doc Document, l letters) section {
 	unit := " " + l.micro + "s"
 	s := section{title: "Fixed loads: every repeat", columns: []column{
-		number("Size"), left("Profile"), number("Repeat"), left("Direction"), number("Sent"), number("Received"), number("Loss ppm"),
+		number("Size"), left("Profile"), number("Repeat"), number("Trial s"), left("Direction"), number("Sent"), number("Received"), number("Loss ppm"),
 		number("Mean" + unit), number("p99" + unit), number("Max" + unit), number("IPDV max" + unit), number("Jitter p99" + unit),
 	}}
-	eachRepeat(doc, func(frame v1alpha1.FrameResult, f v1alpha1.FixedLoadResult, repeat int32, d v1alpha1.DirectionResult) {
-		row := []string{frameName(frame), f.Profile, count(repeat), d.Direction, count(d.SentFrames), count(d.ReceivedFrames), count(d.LossPartsPerMillion)}
+	eachRepeat(doc, func(frame v1alpha1.FrameResult, f v1alpha1.FixedLoadResult, repeat v1alpha1.RepeatResult, d v1alpha1.DirectionResult) {
+		row := []string{frameName(frame), f.Profile, count(repeat.Repeat), trialTime(repeat.TrialMilliseconds), d.Direction, count(d.SentFrames), count(d.ReceivedFrames), count(d.LossPartsPerMillion)}
 		row = append(row, figures(d.Latency.Samples, d.Latency.MeanNanoseconds, d.Latency.P99Nanoseconds, d.Latency.MaxNanoseconds)...)
 		row = append(row, figures(d.DelayVariation.Samples, d.DelayVariation.MaxNanoseconds)...)
 		s.rows = append(s.rows, append(row, jitter(d)[1]))
@@ -45,12 +45,12 @@ func repeatSection(doc Document, l letters) section {
 	return s
 }
 
-func eachRepeat(doc Document, visit func(v1alpha1.FrameResult, v1alpha1.FixedLoadResult, int32, v1alpha1.DirectionResult)) {
+func eachRepeat(doc Document, visit func(v1alpha1.FrameResult, v1alpha1.FixedLoadResult, v1alpha1.RepeatResult, v1alpha1.DirectionResult)) {
 	for _, frame := range doc.Results {
 		for _, f := range frame.FixedLoad {
 			for _, repeat := range f.Repeats {
 				for _, d := range repeat.Directions {
-					visit(frame, f, repeat.Repeat, d)
+					visit(frame, f, repeat, d)
 				}
 			}
 		}
