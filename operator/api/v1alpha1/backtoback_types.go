@@ -88,6 +88,11 @@ type BackToBackResult struct {
 	// +required
 	CorrectedBufferNanoseconds int64 `json:"correctedBufferNanoseconds"`
 
+	// lateness is the wait before the departure in all bursts, the largest of each figure. Absent without a
+	// receive ring.
+	// +optional
+	Lateness *DelayQuantiles `json:"lateness,omitempty"`
+
 	// doubts are why the figures may not be the device's, such as LoadNotReached.
 	// +optional
 	// +listType=atomic

@@ -94,4 +94,9 @@ type LossPoint struct {
 	// lossPartsPerMillion is frames that were lost or only filled the receive ring for each million sent, of the worse direction.
 	// +required
 	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
+
+	// lateness is the wait before the departure in the trial, the largest of each figure. Absent without a
+	// receive ring.
+	// +optional
+	Lateness *DelayQuantiles `json:"lateness,omitempty"`
 }

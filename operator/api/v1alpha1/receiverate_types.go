@@ -47,6 +47,11 @@ type ReceiveRateResult struct {
 	// +kubebuilder:validation:MaxItems=20
 	Trials []ReceiveRateTrial `json:"trials,omitempty"`
 
+	// lateness is the wait before the departure in the trials, the largest of each figure. Absent without a
+	// receive ring.
+	// +optional
+	Lateness *DelayQuantiles `json:"lateness,omitempty"`
+
 	// doubts are why the figures may not be the device's, such as LoadNotReached.
 	// +optional
 	// +listType=atomic

@@ -130,6 +130,11 @@ type RecoveryResult struct {
 	// +required
 	LossyTrials int32 `json:"lossyTrials"`
 
+	// lateness is the wait before the departure in the trials after the overload, the largest of each figure. Absent without a
+	// receive ring.
+	// +optional
+	Lateness *DelayQuantiles `json:"lateness,omitempty"`
+
 	// doubts are why the figures may not be the device's, such as UnsteadyPacing.
 	// +optional
 	// +listType=atomic

@@ -92,6 +92,11 @@ type SoakResult struct {
 	// +kubebuilder:validation:MaxItems=288
 	Intervals []SoakInterval `json:"intervals,omitempty"`
 
+	// lateness is the wait before the departure in all intervals, the largest of each figure. Absent without a
+	// receive ring.
+	// +optional
+	Lateness *DelayQuantiles `json:"lateness,omitempty"`
+
 	// doubts are why the figures may not be the device's, such as LoadNotReached.
 	// +optional
 	// +listType=atomic

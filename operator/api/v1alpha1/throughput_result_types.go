@@ -89,6 +89,15 @@ type ThroughputResult struct {
 	// +kubebuilder:validation:Minimum=0
 	PeakFramesPerSecond int64 `json:"peakFramesPerSecond,omitempty"`
 
+	// lowerBoundLateness is the wait before the departure in the trials at the lower bound, the largest of
+	// each figure. Absent without a receive ring.
+	// +optional
+	LowerBoundLateness *DelayQuantiles `json:"lowerBoundLateness,omitempty"`
+
+	// upperBoundLateness is the same at the upper bound.
+	// +optional
+	UpperBoundLateness *DelayQuantiles `json:"upperBoundLateness,omitempty"`
+
 	// serviceTime is what the device takes of the core for a frame. Present only
 	// where the device works on the core that sends (generator.hop is Inline), its
 	// loss is the upperBoundCause, and the generator is calibrated.

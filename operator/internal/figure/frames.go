@@ -96,6 +96,8 @@ func (w *walk) throughput(key Key, t v1alpha1.ThroughputResult) {
 	if t.PeakFramesPerSecond > 0 {
 		p.add("ThroughputPeakFramesPerSecond", t.PeakFramesPerSecond)
 	}
+	p.quantiles("ThroughputLowerBoundLateness", t.LowerBoundLateness)
+	p.quantiles("ThroughputUpperBoundLateness", t.UpperBoundLateness)
 	if s := t.ServiceTime; s != nil {
 		p.add("ServiceTimeNanoseconds", s.Nanoseconds)
 		p.add("ServiceTimeLowNanoseconds", s.LowNanoseconds)
@@ -290,6 +292,7 @@ func (w *walk) soak(key Key, r *v1alpha1.SoakResult) {
 	p := w.atLoad(key, r.IntendedFramesPerSecond, r.Share, r.Doubts).away(r.AwayPartsPerMillion)
 	p.add("SoakSendingSeconds", r.SendingSeconds)
 	p.add("SoakLossPartsPerMillion", r.LossPartsPerMillion)
+	w.at(key).quantiles("Lateness", r.Lateness)
 	p.worst(r.Worst)
 	for n, i := range r.Intervals {
 		key.Interval = int32(n + 1)

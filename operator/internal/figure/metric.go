@@ -93,7 +93,7 @@ type Metric struct {
 func (m Metric) Is(use Use) bool { return m.Uses&use != 0 }
 
 // Metrics are all metrics, ordered by what they are of.
-var Metrics = slices.Concat(ofGoalsAndLoads, ofSizes, ofOthers)
+var Metrics = slices.Concat(ofGoalsAndLoads, ofSizes, ofOthers, ofLateness())
 
 // ofGoalsAndLoads are the metrics of goals and of loads.
 var ofGoalsAndLoads = []Metric{

@@ -55,6 +55,14 @@ var ofSizes = []Metric{
 	{"RecoveryLossyTrials", Number, Lower, OfSize, "trials after the overload with loss", 0},
 }
 
+// latenessOfSizes are the waits before the departure of sizeMeasurements.
+var latenessOfSizes = []Lateness{
+	{"FrameLossRate", OfSize, "frame loss rate"},
+	{"BackToBack", OfSize, "back-to-back frames"},
+	{"ReceiveRate", OfSize, "receive rate"},
+	{"Recovery", OfSize, "trials after the overload"},
+}
+
 // sizeMeasurement is a measurement whose figures belong to a size alone.
 type sizeMeasurement struct {
 	// table is empty if the report has a section of another form.
@@ -132,6 +140,7 @@ func (w *walk) frameLossRate(key Key, frame v1alpha1.FrameResult) {
 		p.add("FrameLossRateOfferedFramesPerSecond", point.OfferedFramesPerSecond)
 		p.add("FrameLossRateForwardingFramesPerSecond", point.ForwardingFramesPerSecond)
 		p.add("FrameLossRatePartsPerMillion", point.LossPartsPerMillion)
+		p.quantiles("FrameLossRateLateness", point.Lateness)
 	}
 }
 
@@ -156,6 +165,7 @@ func (w *walk) backToBack(key Key, frame v1alpha1.FrameResult) {
 	p.add("BackToBackThroughputFramesPerSecond", r.ThroughputFramesPerSecond)
 	p.add("BackToBackImpliedBufferNanoseconds", r.ImpliedBufferNanoseconds)
 	p.add("BackToBackCorrectedBufferNanoseconds", r.CorrectedBufferNanoseconds)
+	p.quantiles("BackToBackLateness", r.Lateness)
 	for i, burst := range r.Bursts {
 		key.Repeat = int32(i + 1)
 		w.at(key).add(v1alpha1.MetricBackToBack, burst)
@@ -182,6 +192,7 @@ func (w *walk) receiveRate(key Key, frame v1alpha1.FrameResult) {
 	p.add("ReceiveRateMaxFramesPerSecond", r.MaxFramesPerSecond)
 	p.add("ReceiveRateStandardDeviationFramesPerSecond", r.StandardDeviationFramesPerSecond)
 	p.add("ReceiveRateLossPartsPerMillion", loss)
+	p.quantiles("ReceiveRateLateness", r.Lateness)
 	for _, t := range r.Trials {
 		key.Repeat = t.Trial
 		p := w.at(key)
@@ -221,6 +232,7 @@ func (w *walk) recovery(key Key, frame v1alpha1.FrameResult) {
 	p.add("RecoveryOverloadFramesPerSecond", r.OverloadFramesPerSecond)
 	p.add("RecoveryOverloadLossPartsPerMillion", r.OverloadLossPartsPerMillion)
 	p.add("RecoveryReducedFramesPerSecond", r.ReducedFramesPerSecond)
+	w.at(key).quantiles("RecoveryLateness", r.Lateness)
 	p.add("RecoveryTrials", int64(r.Trials))
 	p.add("RecoveryLossyTrials", int64(r.LossyTrials))
 }

@@ -213,6 +213,7 @@ func (w *replay) bursts(p *part) *v1alpha1.BackToBackResult {
 		ThroughputFramesPerSecond:  signed(throughput),
 		ImpliedBufferNanoseconds:   int64(implied),
 		CorrectedBufferNanoseconds: int64(implied * shortfall),
+		Lateness:                   latenessOf(p.counted...),
 		Doubts:                     w.burstDoubts(p),
 	}
 	for _, frames := range p.bursts {

@@ -135,6 +135,7 @@ func (w *replay) lossCurve(p *part) *v1alpha1.FrameLossRateResult {
 			OfferedFramesPerSecond:    signed(wholeFrames(r.Outcome.OfferedFramesPerSecond())),
 			ForwardingFramesPerSecond: signed(wholeFrames(r.Outcome.ForwardingFramesPerSecond())),
 			LossPartsPerMillion:       lossOverTime(r.Outcome),
+			Lateness:                  latenessOf(r),
 		})
 	}
 	return out

@@ -102,7 +102,8 @@ func (receiveRateOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResul
 func (w *replay) receiveRates(p *part) *v1alpha1.ReceiveRateResult {
 	most := w.maximum(p.size, 0)
 	out := &v1alpha1.ReceiveRateResult{
-		IntendedFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin, Doubts: loadDoubtsOf(p.counted),
+		IntendedFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin,
+		Lateness: latenessOf(p.counted...), Doubts: loadDoubtsOf(p.counted),
 	}
 	var rates []uint64
 	for i, r := range p.counted {

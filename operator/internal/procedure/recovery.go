@@ -205,7 +205,7 @@ func (w *replay) recoveryResult(p *part) *v1alpha1.RecoveryResult {
 	}
 	a, counted := p.attempt, p.attempt.counted()
 	out.End, out.OverloadLossPartsPerMillion, out.Trials = a.end(w.recoveryRule(p)), lossOverTime(a.overload.Outcome), int32(len(counted))
-	out.Doubts = doubtsOf(append(counted, a.overload))
+	out.Lateness, out.Doubts = latenessOf(counted...), doubtsOf(append(counted, a.overload))
 	after := func(r measure.Record) time.Duration { return r.Outcome.StartedAt.Sub(ended(a.overload)) }
 	unsure := func(r measure.Record) time.Duration { return time.Duration(r.Outcome.StartUncertaintyNanoseconds) }
 	lower := time.Duration(0)

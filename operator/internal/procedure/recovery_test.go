@@ -393,6 +393,9 @@ func TestRecoveryRecordSize(t *testing.T) {
 			}
 		}
 		r.Outcome.StartUncertaintyNanoseconds = 12_345_678
+		for i := range r.Outcome.Directions {
+			r.Outcome.Directions[i].Lateness = measure.DelayQuantiles{P50Nanoseconds: 3_210, P99Nanoseconds: 24_600, MaxNanoseconds: 130_110}
+		}
 		r.Outcome = Compact(r)
 		if len(r.Outcome.Doubts) != 3 {
 			t.Errorf("doubts are %+v, want each code once", r.Outcome.Doubts)

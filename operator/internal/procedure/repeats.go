@@ -212,6 +212,8 @@ func widen(into *v1alpha1.ThroughputResult, t v1alpha1.ThroughputResult) {
 	into.LossPartsPerMillion = max(into.LossPartsPerMillion, t.LossPartsPerMillion)
 	into.Trials += t.Trials
 	into.PeakFramesPerSecond = max(into.PeakFramesPerSecond, t.PeakFramesPerSecond)
+	into.LowerBoundLateness = laterOf(into.LowerBoundLateness, t.LowerBoundLateness)
+	into.UpperBoundLateness = laterOf(into.UpperBoundLateness, t.UpperBoundLateness)
 	into.Doubts = distinct(append(into.Doubts, t.Doubts...))
 }
 

@@ -137,6 +137,8 @@ func (w *replay) searchResults(p *part) []v1alpha1.ThroughputResult {
 			LossPartsPerMillion:       p.lossAt(r.LowerBoundFramesPerSecond, measure.Outcome.LostOverTime),
 			Trials:                    int32(len(p.history)),
 			PeakFramesPerSecond:       max(peakOf(p.atLoad(r.LowerBoundFramesPerSecond)), peakOf(p.atLoad(r.UpperBoundFramesPerSecond))),
+			LowerBoundLateness:        latenessOf(p.atLoad(r.LowerBoundFramesPerSecond)...),
+			UpperBoundLateness:        latenessOf(p.atLoad(r.UpperBoundFramesPerSecond)...),
 			Doubts:                    w.throughputDoubts(p, r),
 		}
 		if r.Regular {

@@ -11,8 +11,8 @@ import (
 // figures of the usual length; the largest are a third more.
 const (
 	recordBytes = 2390
-	// countsBytes is that without delays.
-	countsBytes = 940
+	// countsBytes is that without delays, except for the wait before the departure.
+	countsBytes = 1050
 )
 
 // ExpectedBytes returns what the records of a measurement take, where the device is quiet and no
@@ -69,15 +69,15 @@ func expectedPhases(instr measure.Instructions) []expectedPhase {
 	return out
 }
 
-// countsOnly returns an outcome without delays, for trials of which only counts are figures: its
-// record is a third as large. A doubt that does not make the trial invalid is its code alone, once:
+// countsOnly returns an outcome without delays, for trials of which only counts and the wait before the
+// departure are figures: its record is less than half as large. A doubt that does not make the trial invalid is its code alone, once:
 // sentences about both directions of each short trial would be most of the record.
 func countsOnly(outcome measure.Outcome) measure.Outcome {
 	outcome.Directions = slices.Clone(outcome.Directions)
 	for i := range outcome.Directions {
 		d := &outcome.Directions[i]
 		d.Latency, d.DelayVariation = measure.Delays{}, measure.Delays{}
-		d.Lateness, d.DelaySinceDeparture = measure.DelayQuantiles{}, measure.DelayQuantiles{}
+		d.DelaySinceDeparture = measure.DelayQuantiles{}
 		d.FirstFrameNanoseconds, d.Jitter, d.Series, d.LatencyOfSent, d.MostInMillisecond = 0, nil, nil, nil, 0
 		d.Distributions = nil
 	}

@@ -118,7 +118,7 @@ func (w *replay) soakResult(p *part) *v1alpha1.SoakResult {
 	out := &v1alpha1.SoakResult{
 		IntendedFramesPerSecond: signed(p.next.IntendedFramesPerSecond), End: v1alpha1.SoakCompleted,
 		LossPartsPerMillion: p.lossAt(p.next.IntendedFramesPerSecond, lostOf), Share: w.shareOf(p), Doubts: loadDoubtsOf(p.counted),
-		AwayPartsPerMillion: awayOf(p.counted),
+		AwayPartsPerMillion: awayOf(p.counted), Lateness: latenessOf(p.counted...),
 	}
 	if len(p.counted) < intervals(w.instr.Soak) {
 		out.End = v1alpha1.SoakLoss

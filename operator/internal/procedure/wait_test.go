@@ -16,6 +16,11 @@ func TestWaitBesideDelays(t *testing.T) {
 	instr := onOneCore()
 	instr.Repeats = 2
 	instr.FixedLoad = fixedLoad().FixedLoad
+	instr.FrameLossRate = &v1alpha1.FrameLossRate{StepPercent: 50, TrialMilliseconds: 1000}
+	instr.ReceiveRate = &v1alpha1.ReceiveRate{Trials: 2, TrialMilliseconds: 1000}
+	instr.BackToBack = &v1alpha1.BackToBack{StepFrames: 100_000, MaximumBurstMilliseconds: 1000, Attempts: 1, Repeats: 2}
+	instr.Recovery = recovery().Recovery
+	instr.Soak = &v1alpha1.Soak{Size: "64", FramesPerSecond: new(int64(1000)), DurationSeconds: 2, IntervalSeconds: 1}
 	b := newBench(hardCap())
 	b.spoil = func(r *measure.Record) {
 		for i := range r.Outcome.Directions {
@@ -27,6 +32,7 @@ func TestWaitBesideDelays(t *testing.T) {
 			d.Lateness = measure.DelayQuantiles{P99Nanoseconds: wait, MaxNanoseconds: 2 * wait}
 			d.DelaySinceDeparture = measure.DelayQuantiles{P50Nanoseconds: 10 * wait, P99Nanoseconds: 20 * wait, MaxNanoseconds: 30 * wait}
 		}
+		r.Outcome = Compact(*r)
 	}
 	records, err := b.run(t, instr, nil)
 	if err != nil {
@@ -49,6 +55,21 @@ func TestWaitBesideDelays(t *testing.T) {
 	if got.PeakFramesPerSecond != 200_000 {
 		t.Errorf("the largest rate is %d frames/s, want that of the first repeat", got.PeakFramesPerSecond)
 	}
+	for name, wait := range map[string]*v1alpha1.DelayQuantiles{
+		"lower bound": frame.Throughput[0].LowerBoundLateness, "upper bound": frame.Throughput[0].UpperBoundLateness,
+	} {
+		if diff := cmp.Diff(&v1alpha1.DelayQuantiles{P99Nanoseconds: 200, MaxNanoseconds: 400}, wait); diff != "" {
+			t.Errorf("%s: the larger of two repeats (-want +got):\n%s", name, diff)
+		}
+	}
+	for name, wait := range map[string]*v1alpha1.DelayQuantiles{
+		"frame loss rate": frame.FrameLossRate.Points[1].Lateness, "back-to-back frames": frame.BackToBack.Lateness,
+		"receive rate": frame.ReceiveRate.Lateness, "recovery": frame.Recovery.Lateness, "soak": frame.Soak.Lateness,
+	} {
+		if diff := cmp.Diff(&v1alpha1.DelayQuantiles{P99Nanoseconds: 100, MaxNanoseconds: 200}, wait); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
 	if repeat := frame.FixedLoad[0].Repeats[0].Directions[0]; repeat.Lateness == nil || repeat.DelaySinceDeparture == nil {
 		t.Errorf("a fixed load without its wait: %+v", repeat)
 	}
@@ -61,8 +82,12 @@ func TestNoWaitWithoutARing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := Results(instr, records).Frames[0].Latency[0].Directions[0]; d.Lateness != nil || d.DelaySinceDeparture != nil {
+	frame := Results(instr, records).Frames[0]
+	if d := frame.Latency[0].Directions[0]; d.Lateness != nil || d.DelaySinceDeparture != nil {
 		t.Errorf("%+v", d)
+	}
+	if got := frame.Throughput[0]; got.LowerBoundLateness != nil || got.UpperBoundLateness != nil {
+		t.Errorf("%+v", got)
 	}
 }
 

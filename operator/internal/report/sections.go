@@ -33,6 +33,7 @@ func sections(doc Document, opts Options, l letters) []section {
 	parts = append(parts, tableSections(doc, l)...)
 	parts = append(parts,
 		soakSection(doc, l),
+		latenessSection(doc, l),
 		nodeCPUSection(doc),
 		functionCPUSection(doc),
 		nodeCostSection(doc),
