@@ -68,7 +68,8 @@ func distinct(codes []v1alpha1.DoubtCode) []v1alpha1.DoubtCode {
 func (w *replay) throughputDoubts(p *part, r search.Result) []v1alpha1.DoubtCode {
 	bounds := slices.Concat(p.atLoad(r.LowerBoundFramesPerSecond), p.atLoad(r.UpperBoundFramesPerSecond))
 	out := doubtsOf(bounds)
-	if slices.ContainsFunc(bounds, w.undecided) {
+	matters := func(b measure.Record) bool { return w.undecided(b) && !decided(b, w.goal(r.Goal)) }
+	if slices.ContainsFunc(bounds, matters) {
 		out = append(out, v1alpha1.DoubtInterruptedTrials)
 	}
 	if r.UpperBoundCause == search.DeviceLoss && w.nearCeiling(p.size, r.LowerBoundFramesPerSecond) {

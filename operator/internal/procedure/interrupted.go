@@ -149,6 +149,15 @@ func (w *replay) unproven(r measure.Record) bool {
 	return w.undecided(r) || hasDoubt(r, measure.DoubtTransmitUnproven)
 }
 
+// provenLoss returns the loss of an unproven record that is the device's in any case; 0 where that is not
+// known.
+func provenLoss(r measure.Record) float64 {
+	if r.Outcome.AwayNanoseconds <= 0 || hasDoubt(r, measure.DoubtTransmitUnproven) {
+		return 0
+	}
+	return r.Outcome.ProvenLossOverTime()
+}
+
 // undecided reports whether an interruption may explain the loss of a record. Frames that a stall left
 // unsent explain none.
 func (w *replay) undecided(r measure.Record) bool {
@@ -163,13 +172,20 @@ func (w *replay) goals() []v1alpha1.Goal {
 	return w.instr.Throughput.Goals
 }
 
+// goal returns the goal of a name alone.
+func (w *replay) goal(name string) []v1alpha1.Goal {
+	return slices.DeleteFunc(slices.Clone(w.goals()), func(g v1alpha1.Goal) bool { return g.Name != name })
+}
+
 // searchTrial returns what the search takes from a record that counts. Frames that were not carried
 // in the trial's time count as lost.
 func (w *replay) searchTrial(r measure.Record) (search.Trial, error) {
 	outcome := r.Outcome
 	outcome.Doubts = slices.DeleteFunc(slices.Clone(outcome.Doubts), func(d measure.Doubt) bool { return isInterruption(d.Code) })
 	trial, err := search.FromOutcome(r.Trial, outcome)
-	trial.LossUnproven = w.unproven(r)
+	if trial.LossUnproven = w.unproven(r); trial.LossUnproven {
+		trial.ProvenLossRatio = provenLoss(r)
+	}
 	if loss := outcome.LossOverTime(); loss > trial.LossRatio {
 		trial.LostFrames += uint64((loss - trial.LossRatio) * float64(trial.LoadFramesPerSecond) * trial.Duration.Seconds())
 		trial.LossRatio = loss

@@ -133,7 +133,7 @@ func (t target) cause(trials []Trial) Cause {
 	proven := slices.Clone(trials)
 	for i := range proven {
 		if proven[i].LossUnproven {
-			proven[i].LossRatio = 0
+			proven[i].LossRatio = proven[i].ProvenLossRatio
 		}
 	}
 	if t.classify(proven) == UpperBound {

@@ -91,9 +91,11 @@ type Trial struct {
 	LossRatio float64 `json:"lossRatio"`
 	// LostFrames are those of the direction that lost most of them.
 	LostFrames uint64 `json:"lostFrames,omitempty"`
-	// LossUnproven says that the loss may be the generator's doing. It counts as loss, but never
-	// makes DeviceLoss the cause of a bound.
+	// LossUnproven says that the loss beyond ProvenLossRatio may be the generator's doing. It counts as
+	// loss, but never makes DeviceLoss the cause of a bound.
 	LossUnproven bool `json:"lossUnproven,omitempty"`
+	// ProvenLossRatio is the part of LossRatio that is the device's in any case, where LossUnproven is set.
+	ProvenLossRatio float64 `json:"provenLossRatio,omitempty"`
 	// UnsentRatio is unsent over intended frames of the worse direction.
 	UnsentRatio float64 `json:"unsentRatio,omitempty"`
 }
