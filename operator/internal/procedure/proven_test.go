@@ -21,8 +21,11 @@ func TestProvenLossDecidesGoals(t *testing.T) {
 		o.Hop = measure.HopInline
 		for i := range o.Directions {
 			d := &o.Directions[i]
-			d.OverflowFrames = d.LostFrames() * 999 / 1000
-			away := int64(float64(d.LostFrames()) / float64(d.SentFrames) * float64(o.SendingNanoseconds))
+			d.OverflowFrames = d.LostFrames() * 9999 / 10_000
+			if d.LostFrames() == 0 {
+				continue
+			}
+			away := max(2e6, int64(float64(d.LostFrames())/float64(d.SentFrames)*float64(o.SendingNanoseconds)))
 			o.AwayNanoseconds, o.LongestAwayNanoseconds = max(o.AwayNanoseconds, away), max(o.LongestAwayNanoseconds, away)
 		}
 	}

@@ -210,7 +210,7 @@ func TestProlongedTrialsHaveABudget(t *testing.T) {
 		"enough for both":               {atLoads(110_000, 2*time.Second), 100, []float64{2, 4, 8}},
 		"enough for one":                {atLoads(110_000, 2*time.Second), 12, []float64{2, 4}},
 		"enough for none":               {atLoads(110_000, 2*time.Second), 6, []float64{2}},
-		"another load follows":          {twoLoads, 19, []float64{2, 4, 2}},
+		"another load follows":          {twoLoads, 17, []float64{2, 4, 2}},
 		"more repeats, enough for once": {fixed, 15, []float64{2, 4, 4}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func packetResult() v1alpha1.FrameResult {
 			Goal: "NDR", Regularity: v1alpha1.Regular, FramesPerSecond: 50_000, FragmentsPerSecond: new(int64(150_000)),
 			Layer1BitsPerSecond: 1_711_200_000, LineRatePartsPerMillion: 171_120, LowerBoundFramesPerSecond: 50_000, Trials: 9,
 		}},
-		Latency: []v1alpha1.LatencyResult{{Load: "ndr100", IntendedFramesPerSecond: 50_000, Directions: atLoad(directions)}},
+		Latency: []v1alpha1.LatencyResult{{Load: "ndr100", IntendedFramesPerSecond: 50_000, TrialMilliseconds: 20_000, ShortestTrialMilliseconds: new(int64(5_000)), Directions: atLoad(directions)}},
 	}
 }
 
@@ -55,21 +55,21 @@ func taggedFrames() []v1alpha1.LatencyResult {
 		SentFrames: 20, ReceivedFrames: 19, MinNanoseconds: 4000, MeanNanoseconds: 5900, MaxNanoseconds: 9000, StandardDeviationNanoseconds: 1100,
 	}
 	directions[1].TaggedFrames = &v1alpha1.TaggedFramesResult{SentFrames: 20}
-	return []v1alpha1.LatencyResult{{Load: "ndr100", IntendedFramesPerSecond: 240_000, Directions: directions}}
+	return []v1alpha1.LatencyResult{{Load: "ndr100", IntendedFramesPerSecond: 240_000, TrialMilliseconds: 120_000, Directions: directions}}
 }
 
 func bursts() *v1alpha1.BackToBackResult {
 	return &v1alpha1.BackToBackResult{
 		MeanFrames: 4180, MinFrames: 4000, MaxFrames: 4300, StandardDeviationFrames: 130, StepFrames: 100, LongestBurstFrames: 640_000,
 		Bursts: []int64{4000, 4100, 4200, 4300, 4300}, MaximumFramesPerSecond: 320_000, MaximumOrigin: v1alpha1.MaximumCalibration,
-		ThroughputFramesPerSecond: 240_000, ImpliedBufferNanoseconds: 13_062_500, CorrectedBufferNanoseconds: 3_265_625,
+		ThroughputFramesPerSecond: 240_000, ImpliedBufferNanoseconds: 13_062_500, CorrectedBufferNanoseconds: 3_265_625, Lateness: waits(2_100_000),
 	}
 }
 
 func receiveRate() *v1alpha1.ReceiveRateResult {
 	return &v1alpha1.ReceiveRateResult{
 		IntendedFramesPerSecond: 320_000, MaximumOrigin: v1alpha1.MaximumCalibration,
-		MeanFramesPerSecond: 281_000, MinFramesPerSecond: 280_000, MaxFramesPerSecond: 282_000, StandardDeviationFramesPerSecond: 1000,
+		MeanFramesPerSecond: 281_000, MinFramesPerSecond: 280_000, MaxFramesPerSecond: 282_000, StandardDeviationFramesPerSecond: 1000, Lateness: waits(3_500_000),
 		Trials: []v1alpha1.ReceiveRateTrial{
 			{Trial: 1, OfferedFramesPerSecond: 320_000, ForwardingFramesPerSecond: 280_000, LossPartsPerMillion: 125_000},
 			{Trial: 2, OfferedFramesPerSecond: 320_000, ForwardingFramesPerSecond: 282_000, LossPartsPerMillion: 118_750},
@@ -82,13 +82,13 @@ func recovery() *v1alpha1.RecoveryResult {
 	return &v1alpha1.RecoveryResult{
 		End: v1alpha1.RecoveryRecovered, Goal: "NDR", OverloadFramesPerSecond: 264_000, OverloadLossPartsPerMillion: 90_910,
 		ReducedFramesPerSecond: 132_000, LowerBoundMilliseconds: new(int64(620)), UpperBoundMilliseconds: new(int64(741)),
-		ResolutionMilliseconds: new(int64(121)), CleanFrames: new(int64(132_000)), Trials: 16, LossyTrials: 6,
+		ResolutionMilliseconds: new(int64(121)), CleanFrames: new(int64(132_000)), Trials: 16, LossyTrials: 6, Lateness: waits(900),
 	}
 }
 
 func soak() *v1alpha1.SoakResult {
 	return &v1alpha1.SoakResult{
-		IntendedFramesPerSecond: 12_207, End: v1alpha1.SoakLoss, SendingSeconds: 900, LossPartsPerMillion: 1334,
+		IntendedFramesPerSecond: 12_207, End: v1alpha1.SoakLoss, SendingSeconds: 900, LossPartsPerMillion: 1334, Lateness: waits(700),
 		Worst: v1alpha1.WorstCase{
 			LossPartsPerMillion: 4000, LatencyMeanNanoseconds: 7000, LatencyP99Nanoseconds: 31_000, LatencyMaxNanoseconds: 2_000_000,
 			DelayVariationMaxNanoseconds: new(int64(1_990_000)), JitterP99Nanoseconds: new(int64(1500)), OneWayBudgetPartsPerMillion: 13_334,
@@ -105,12 +105,16 @@ func lossCurve() *v1alpha1.FrameLossRateResult {
 	return &v1alpha1.FrameLossRateResult{
 		MaximumFramesPerSecond: 320_000, MaximumOrigin: v1alpha1.MaximumCalibration, End: v1alpha1.EndTwoTrialsWithoutLoss,
 		Points: []v1alpha1.LossPoint{
-			{Percent: 100, IntendedFramesPerSecond: 320_000, OfferedFramesPerSecond: 319_900, ForwardingFramesPerSecond: 280_000, LossPartsPerMillion: 124_727},
+			{Percent: 100, IntendedFramesPerSecond: 320_000, OfferedFramesPerSecond: 319_900, ForwardingFramesPerSecond: 280_000, LossPartsPerMillion: 124_727, Lateness: waits(3_600_000)},
 			{Percent: 90, IntendedFramesPerSecond: 288_000, OfferedFramesPerSecond: 288_000, ForwardingFramesPerSecond: 287_999, LossPartsPerMillion: 1},
 			{Percent: 80, IntendedFramesPerSecond: 256_000, OfferedFramesPerSecond: 256_000, ForwardingFramesPerSecond: 256_000},
 			{Percent: 70, IntendedFramesPerSecond: 224_000, OfferedFramesPerSecond: 224_000, ForwardingFramesPerSecond: 224_000},
 		},
 	}
+}
+
+func waits(p50 int64) *v1alpha1.DelayQuantiles {
+	return &v1alpha1.DelayQuantiles{P50Nanoseconds: p50, P99Nanoseconds: p50 + 1000, MaxNanoseconds: p50 + 20_000}
 }
 
 func delaysAround(nanoseconds int64) v1alpha1.Delays {
@@ -152,13 +156,13 @@ func fixedLoadResults() []v1alpha1.FixedLoadResult {
 				DelayVariationMaxNanoseconds: new(int64(12_150)), JitterP99Nanoseconds: new(int64(1620)), OneWayBudgetPartsPerMillion: 324, LossPartsPerMillion: 2,
 			},
 			Repeats: []v1alpha1.RepeatResult{
-				{Repeat: 1, Directions: directionsAround(7000, 0)}, {Repeat: 2, Directions: directionsAround(8000, 2)},
+				{Repeat: 1, TrialMilliseconds: 60_000, Directions: directionsAround(7000, 0)}, {Repeat: 2, TrialMilliseconds: 120_000, Directions: directionsAround(8000, 2)},
 			},
 		},
 		{
 			Profile: "starved", IntendedFramesPerSecond: 12_207,
 			Worst:   v1alpha1.WorstCase{LossPartsPerMillion: 1_000_000, LatencyMaxNanoseconds: 36_000, OneWayBudgetPartsPerMillion: 240},
-			Repeats: []v1alpha1.RepeatResult{{Repeat: 1, Directions: silent}},
+			Repeats: []v1alpha1.RepeatResult{{Repeat: 1, TrialMilliseconds: 60_000, Directions: silent}},
 		},
 	}
 }

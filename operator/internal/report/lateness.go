@@ -12,6 +12,10 @@ func latenessSection(doc Document, l letters) section {
 	s := section{title: "Wait before the departure, in trials of other figures", columns: []column{
 		number("Size"), left("Trials"), left("Of"), number("p50" + unit), number("p99" + unit), number("max" + unit),
 	}}
+	names := map[string]string{}
+	for _, frame := range doc.Results {
+		names[frame.Size] = frameName(frame)
+	}
 	values := map[figure.Key]int64{}
 	for _, f := range doc.figures() {
 		values[f.Key] = f.Value
@@ -22,7 +26,7 @@ func latenessSection(doc Document, l letters) section {
 			if f.Metric != metrics[0] || f.Direction != "" || f.Side != "" {
 				continue
 			}
-			row := []string{f.Size, lateness.What, orNone(f.Goal + f.Load)}
+			row := []string{names[f.Size], lateness.What, orNone(f.Goal + f.Load)}
 			if f.Percent > 0 {
 				row[2] = fmt.Sprintf("%d %%", f.Percent)
 			}
