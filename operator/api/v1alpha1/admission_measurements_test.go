@@ -67,7 +67,6 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 			[]string{"spec.experiment.acceptance", "needs measurements.recovery"}},
 		"criterion on a recovery that takes long": {"{throughput: {}, recovery: {}}", "[{name: c, metric: RecoveryUpperBoundMilliseconds, atLeast: 500}]",
 			[]string{"spec.experiment.acceptance", "use atMost"}},
-		"a seed without an order":    {"{throughput: {}, seed: 7}", "", []string{"spec.experiment.measurements.seed", "seed goes with order Random"}},
 		"a seed of the spec's order": {"{throughput: {}, order: Declared, seed: 7}", "", []string{"spec.experiment.measurements.seed", "seed goes with order Random"}},
 		"another order":              {"{throughput: {}, order: Reverse}", "", []string{"spec.experiment.measurements.order", "Random"}},
 		"another scope":              {"{throughput: {}, repeats: 2, repeatScope: Run}", "", []string{"spec.experiment.measurements.repeatScope", "Chain"}},

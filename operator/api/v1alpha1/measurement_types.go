@@ -1,7 +1,7 @@
 package v1alpha1
 
 // Measurements are what a run measures, for each frame size.
-// +kubebuilder:validation:XValidation:rule="!has(self.seed) || has(self.order) && self.order == 'Random'",message="seed goes with order Random: set it, or remove seed",fieldPath=".seed"
+// +kubebuilder:validation:XValidation:rule="!has(self.seed) || !has(self.order) || self.order == 'Random'",message="seed goes with order Random: remove order Declared, or seed",fieldPath=".seed"
 type Measurements struct {
 	// profile names a set of measurements and fills in what is absent below: Quick (a first
 	// answer), Standard, RFC2544, CSIT or TST009. Fields that are set take precedence, one by
@@ -94,10 +94,9 @@ type Measurements struct {
 	// +optional
 	RepeatScope RepeatScope `json:"repeatScope,omitempty"`
 
-	// order is that of the sizes, and of the latency loads of each size and repeat: Declared, as
-	// the spec lists them, or Random, so that a drift of the testbed is not the effect of a size or
-	// a load. Default Declared: then two runs have the same order, and a drift has the same
-	// effect on both.
+	// order is that of the sizes, and of the latency loads of each size and repeat: Random, so that a
+	// drift of the testbed is not the effect of a size or a load, or Declared, as the spec lists them.
+	// Default Random.
 	// +optional
 	Order MeasurementOrder `json:"order,omitempty"`
 

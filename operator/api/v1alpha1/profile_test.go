@@ -103,8 +103,8 @@ func TestSameMeasurements(t *testing.T) {
 	}
 	declared, random := standard, standard
 	declared.Order, random.Order = v1alpha1.OrderDeclared, v1alpha1.OrderRandom
-	if !standard.SameAs(declared) || standard.SameAs(random) {
-		t.Error("no order is not the declared one, or is the random one")
+	if standard.SameAs(declared) || !standard.SameAs(random) {
+		t.Error("no order is the declared one, or is not the random one")
 	}
 	if standard.SameAs(v1alpha1.Measurements{Profile: v1alpha1.ProfileQuick}) {
 		t.Error("two profiles are the same")

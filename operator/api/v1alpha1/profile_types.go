@@ -87,7 +87,7 @@ func (m Measurements) SameAs(other Measurements) bool {
 	a, b := m.Filled(), other.Filled()
 	a.Profile, b.Profile = "", ""
 	a.RepeatScope, b.RepeatScope = cmp.Or(a.RepeatScope, RepeatTrials), cmp.Or(b.RepeatScope, RepeatTrials)
-	a.Order, b.Order = cmp.Or(a.Order, OrderDeclared), cmp.Or(b.Order, OrderDeclared)
+	a.Order, b.Order = cmp.Or(a.Order, OrderRandom), cmp.Or(b.Order, OrderRandom)
 	return equality.Semantic.DeepEqual(a, b)
 }
 

@@ -63,7 +63,7 @@ func measurementsOf(in Input) v1alpha1.Measurements {
 	if out.RepeatScope == v1alpha1.RepeatTrials {
 		out.RepeatScope = ""
 	}
-	if out.Order == v1alpha1.OrderDeclared {
+	if out.Order == v1alpha1.OrderRandom {
 		out.Order = ""
 	}
 	return out
@@ -72,12 +72,12 @@ func measurementsOf(in Input) v1alpha1.Measurements {
 // maxSeed keeps seeds exact in every reader of JSON.
 const maxSeed = 1<<53 - 1
 
-// orderSeed returns the run's own seed, or one that follows from its UID; 0 where the order is not
-// random.
+// orderSeed returns the run's own seed, or one that follows from its UID; 0 where the order is the
+// declared one.
 func orderSeed(in Input) int64 {
 	m := in.Run.Spec.Experiment.Measurements
 	switch {
-	case m.Order != v1alpha1.OrderRandom:
+	case m.Order == v1alpha1.OrderDeclared:
 		return 0
 	case m.Seed != nil:
 		return *m.Seed

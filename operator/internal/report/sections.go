@@ -83,6 +83,8 @@ func headSection(doc Document) section {
 		add("Plan", doc.Plan.Digest)
 		if seed := doc.Plan.OrderSeed; seed != nil {
 			add("Order", fmt.Sprintf("sizes and latency loads at random, seed %d", *seed))
+		} else {
+			add("Order", "sizes and latency loads as the spec lists them")
 		}
 	}
 	add("Chain", chain(doc.Experiment.Chain, doc.Chain))
