@@ -69,6 +69,10 @@ func TestInstructions(t *testing.T) {
 	got := p.Instructions
 	got.Chain, got.Calibration, got.CalibrationTrials = measure.Path{}, nil, 0
 	got.CalibrationMilliseconds, got.CalibrateLoads = 0, false
+	if got.DeadlineSeconds != 86400 || got.OrderSeed == 0 {
+		t.Errorf("a deadline of %d s, and the seed %d", got.DeadlineSeconds, got.OrderSeed)
+	}
+	got.DeadlineSeconds, got.OrderSeed = 0, 0
 	goal := v1alpha1.Goal{Name: "NDR", TrialMilliseconds: 1000, DurationSumMilliseconds: 1000, WidthPartsPerMillion: 20000}
 	pdr := goal
 	pdr.Name, pdr.LossPartsPerMillion = "PDR", 1000

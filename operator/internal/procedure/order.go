@@ -14,6 +14,27 @@ func sizesInOrder(instr measure.Instructions) []measure.Size {
 	return out
 }
 
+// firstRepeats is the first of the numbers by which the sizes of repeats are shuffled.
+const firstRepeats = 1 << 33
+
+// piecesInOrder returns the pieces of a repeat that has all sizes: those of sizes in an order of its own,
+// before the others. In the first repeat they are as sizesInOrder has them.
+func piecesInOrder(pieces [][]phase, seed int64, repeat int) [][]phase {
+	if repeat == 0 {
+		return pieces
+	}
+	var ofSizes, others [][]phase
+	for _, piece := range pieces {
+		if piece[0].measurement.place() == perSize {
+			ofSizes = append(ofSizes, piece)
+		} else {
+			others = append(others, piece)
+		}
+	}
+	shuffle(seed, firstRepeats+uint64(repeat), ofSizes)
+	return append(ofSizes, others...)
+}
+
 // loadsInOrder puts the latency loads of each size and repeat into their order. What they are
 // shares of is before all of them, so that each order is possible.
 func loadsInOrder(instr measure.Instructions, list []phase) []phase {

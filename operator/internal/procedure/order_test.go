@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -85,6 +86,32 @@ func TestRandomOrder(t *testing.T) {
 	}
 	if len(orders) < 19 {
 		t.Errorf("%d orders of 20 seeds", len(orders))
+	}
+}
+
+// TestEachDeploymentHasItsOrder checks that repeats that have all sizes do not all have them in one order.
+func TestEachDeploymentHasItsOrder(t *testing.T) {
+	instr := shuffled(7)
+	instr.Repeats, instr.RepeatScope = 6, v1alpha1.RepeatChain
+	of := func(instr measure.Instructions) map[string]bool {
+		orders := map[int]string{}
+		for _, ph := range phases(instr) {
+			if ph.stage() == measure.StageThroughput {
+				orders[ph.repeat] += ph.size.Name + " "
+			}
+		}
+		distinct := map[string]bool{}
+		for _, order := range orders {
+			distinct[order] = true
+		}
+		return distinct
+	}
+	if got := of(instr); len(got) < 4 {
+		t.Errorf("6 repeats have the orders %v", got)
+	}
+	instr.OrderSeed = 0
+	if got := of(instr); len(got) != 1 {
+		t.Errorf("the declared order is %v", got)
 	}
 }
 

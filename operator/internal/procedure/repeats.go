@@ -14,14 +14,15 @@ import (
 // inRepeatsOf repeats the measurement of each size. With scope Trials, the repeats of a size follow
 // one another; with scope Chain, all sizes are measured before the next repeat, which has the next
 // deployment.
-func inRepeatsOf(list []phase, repeats int, scope v1alpha1.RepeatScope) []phase {
+func inRepeatsOf(list []phase, instr measure.Instructions) []phase {
+	repeats := int(instr.Repeats)
 	if repeats < 2 {
 		return list
 	}
 	var out []phase
-	if scope == v1alpha1.RepeatChain {
+	if instr.RepeatScope == v1alpha1.RepeatChain {
 		for repeat := range repeats {
-			for _, piece := range piecesOf(list) {
+			for _, piece := range piecesInOrder(piecesOf(list), instr.OrderSeed, repeat) {
 				out = appendRepeat(out, piece, repeat)
 			}
 		}

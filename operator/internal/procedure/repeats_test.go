@@ -302,7 +302,7 @@ func TestRepeatedPhases(t *testing.T) {
 			ph(measure.StageWarmUp, 1518, 1), ph(measure.StageLatency, 1518, 1),
 		},
 	} {
-		got := inRepeatsOf(list, 2, scope)
+		got := inRepeatsOf(list, measure.Instructions{Measurements: v1alpha1.Measurements{Repeats: 2, RepeatScope: scope}})
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(phase{}), cmp.Comparer(func(a, b measurement) bool { return a == b })); diff != "" {
 			t.Errorf("%s: %s", scope, diff)
 		}

@@ -38,7 +38,7 @@ func phases(instr measure.Instructions) []phase {
 		out = append(out, phasesAt(perSize, instr, size)...)
 	}
 	out = append(out, phasesAt(afterSizes, instr, wholeRun)...)
-	out = loadsInOrder(instr, inRepeatsOf(out, int(instr.Repeats), instr.RepeatScope))
+	out = loadsInOrder(instr, inRepeatsOf(out, instr))
 	for _, size := range instr.Sizes {
 		out = append(out, phasesAt(atTheEnd, instr, size)...)
 	}
