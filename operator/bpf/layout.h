@@ -104,7 +104,7 @@ struct transmitter {
 	__u64 last_departure;
 	__u64 idle;               /* runs while this direction has ended */
 	__u64 looked_at;          /* when the thread last looked at the clock ... */
-	__u64 away;               /* ... times between two looks of more than AWAY, in all ... */
+	__u64 away;               /* ... times between two looks of more than away_after, in all ... */
 	__u64 longest_away;       /* ... and the longest of them */
 	__u64 left_inner;         /* passed the inner veth on to the port */
 	__u64 tagged_due;         /* 0: no frame has been tagged */
@@ -115,6 +115,8 @@ struct transmitter {
 	__u32 fragment;           /* the next one of the packet that is being sent */
 	/* Set before a trial; here, where it moves none of the others. */
 	__u32 vlan_bytes;         /* of an 802.1Q tag in the templates; 0: none */
+	__u64 away_after;         /* nanoseconds without a look at the clock after which the thread
+				   * was kept off its core */
 	/* Kept by the program. */
 	__u64 window_start;       /* of the millisecond that began with a departure ... */
 	__u64 window_frames;      /* ... the frames that have left in it ... */
@@ -132,10 +134,6 @@ struct run {
 	__u32 first; /* sequence number */
 	__u32 frames;
 };
-
-/* A thread that does not look at the clock for more nanoseconds than this was
- * kept off its core, or works for the device. */
-#define AWAY 100000ULL
 
 #define NANOSECONDS 1000000000ULL
 #define MILLISECOND 1000000ULL

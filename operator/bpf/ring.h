@@ -127,7 +127,7 @@ static __always_inline void look(struct transmitter *t, __u64 now)
 	__u64 before = t->looked_at;
 
 	t->looked_at = now;
-	if (!before || now - before <= AWAY)
+	if (!before || now - before <= t->away_after)
 		return;
 	t->away += now - before;
 	if (now - before > t->longest_away)

@@ -98,6 +98,8 @@ type Driver struct {
 	longest int
 	trial   uint16
 	held    held
+	// fastest is the highest rate at which frames left a core, per second.
+	fastest float64
 	// extended is how much longer than asked the last trial settled.
 	extended time.Duration
 	// refusals says of each sending port whether its counters show every frame that it refuses, and

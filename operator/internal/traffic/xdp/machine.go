@@ -13,7 +13,9 @@ import (
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/proc"
+	"vnfbench.io/operator/internal/traffic/frames"
 )
 
 // What the machine did to a trial. All readers return 0 if a figure cannot be read: they
@@ -142,8 +144,38 @@ func schedstatIn(kernel procfs.FS) (stat procfs.ProcSchedstat, err error) {
 // longest time of it.
 type away struct{ all, longest time.Duration }
 
+const (
+	// minAway is the shortest time without a look at the clock that counts as time away, maxAway one
+	// that always does.
+	minAway, maxAway = 100 * time.Microsecond, time.Millisecond
+	// awayBatches is how many batches of a device's work on that core count as none.
+	awayBatches = 2
+)
+
+// awayAfter returns after which time without a look at the clock a thread was kept off its core. On an
+// Inline path the device works for a whole batch between two looks, so that is more than awayBatches
+// batches take at the highest rate that one core has carried on this path.
+func (d *Driver) awayAfter() time.Duration {
+	if !d.inline() || d.fastest == 0 {
+		return minAway
+	}
+	return min(max(minAway, time.Duration(awayBatches*ratedBatch*float64(time.Second)/d.fastest)), maxAway)
+}
+
+// noteRate keeps the highest rate of departures on a core, in frames per second.
+func (d *Driver) noteRate(o measure.Outcome) {
+	left := uint64(0)
+	for _, direction := range o.Directions {
+		t := &d.state.Transmitters[frames.Index(direction.Direction)]
+		left += max(t.Made, t.FragmentsMade)
+	}
+	if took := time.Duration(o.SendingNanoseconds) + o.Drain(); took > 0 {
+		d.fastest = max(d.fastest, float64(left)/took.Seconds()/float64(len(d.cpus)))
+	}
+}
+
 // awayFrom takes the lesser of two figures: the gaps in which a program did not run, which
-// include long work of the device on that core, and what the kernel says that threads and
+// include very long work of the device on that core, and what the kernel says that threads and
 // the hypervisor took, which includes short turns that the ring makes up for.
 func awayFrom(senders []*sender, steal time.Duration) (a away) {
 	for _, s := range senders {

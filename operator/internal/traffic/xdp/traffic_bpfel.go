@@ -163,10 +163,11 @@ type trafficTransmitter struct {
 	FragmentsMade   uint64
 	Fragment        uint32
 	VlanBytes       uint32
+	AwayAfter       uint64
 	WindowStart     uint64
 	WindowFrames    uint64
 	MostInWindow    uint64
-	_               [40]byte
+	_               [32]byte
 }
 
 // Names of all BPF objects in the ELF.

@@ -73,6 +73,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	outcome := d.outcome(trial, start, after.since(before))
 	outcome.StartedAt = startedAt
 	outcome.TotalNanoseconds = int64(time.Since(began))
+	d.noteRate(outcome)
 	d.held = heldUp(senders)
 	after.steal = before.steal + max(after.steal-before.steal, stolenFrom(senders))
 	away := awayFrom(senders, after.steal-before.steal)
@@ -87,6 +88,9 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 		return templates, err
 	}
 	d.state.clear()
+	for i := range d.state.Transmitters {
+		d.state.Transmitters[i].AwayAfter = uint64(d.awayAfter())
+	}
 	d.trial = d.trial%math.MaxInt16 + 1
 	buffer := 0
 	for i, s := range d.streams {
