@@ -88,8 +88,7 @@ type BackToBackResult struct {
 	// +required
 	CorrectedBufferNanoseconds int64 `json:"correctedBufferNanoseconds"`
 
-	// lateness is the wait before the departure in all bursts, the largest of each figure. Absent without a
-	// receive ring.
+	// lateness is the wait before the departure in all bursts, the largest of each figure.
 	// +optional
 	Lateness *DelayQuantiles `json:"lateness,omitempty"`
 

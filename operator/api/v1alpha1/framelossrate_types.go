@@ -95,8 +95,7 @@ type LossPoint struct {
 	// +required
 	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`
 
-	// lateness is the wait before the departure in the trial, the largest of each figure. Absent without a
-	// receive ring.
+	// lateness is the wait before the departure in the trial, the largest of each figure.
 	// +optional
 	Lateness *DelayQuantiles `json:"lateness,omitempty"`
 }

@@ -47,8 +47,7 @@ type ReceiveRateResult struct {
 	// +kubebuilder:validation:MaxItems=20
 	Trials []ReceiveRateTrial `json:"trials,omitempty"`
 
-	// lateness is the wait before the departure in the trials, the largest of each figure. Absent without a
-	// receive ring.
+	// lateness is the wait before the departure in the trials, the largest of each figure.
 	// +optional
 	Lateness *DelayQuantiles `json:"lateness,omitempty"`
 

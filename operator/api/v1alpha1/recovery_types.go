@@ -130,8 +130,7 @@ type RecoveryResult struct {
 	// +required
 	LossyTrials int32 `json:"lossyTrials"`
 
-	// lateness is the wait before the departure in the trials after the overload, the largest of each figure. Absent without a
-	// receive ring.
+	// lateness is the wait before the departure in the trials after the overload, the largest of each figure.
 	// +optional
 	Lateness *DelayQuantiles `json:"lateness,omitempty"`
 

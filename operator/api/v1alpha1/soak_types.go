@@ -92,8 +92,7 @@ type SoakResult struct {
 	// +kubebuilder:validation:MaxItems=288
 	Intervals []SoakInterval `json:"intervals,omitempty"`
 
-	// lateness is the wait before the departure in all intervals, the largest of each figure. Absent without a
-	// receive ring.
+	// lateness is the wait before the departure in all intervals, the largest of each figure.
 	// +optional
 	Lateness *DelayQuantiles `json:"lateness,omitempty"`
 

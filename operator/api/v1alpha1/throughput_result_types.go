@@ -89,8 +89,7 @@ type ThroughputResult struct {
 	// +kubebuilder:validation:Minimum=0
 	PeakFramesPerSecond int64 `json:"peakFramesPerSecond,omitempty"`
 
-	// lowerBoundLateness is the wait before the departure in the trials at the lower bound, the largest of
-	// each figure. Absent without a receive ring.
+	// lowerBoundLateness is the wait before the departure at the lower bound, the largest of each figure.
 	// +optional
 	LowerBoundLateness *DelayQuantiles `json:"lowerBoundLateness,omitempty"`
 

@@ -15,7 +15,7 @@ type Lateness struct {
 	What string
 }
 
-// Latenesses are those beside figures that are no delays, in the order of the report.
+// Latenesses are those next to figures that are no delays, in the order of the report.
 var Latenesses = slices.Concat([]Lateness{
 	{"ThroughputLowerBound", OfGoal, "lower bound of the throughput"},
 	{"ThroughputUpperBound", OfGoal, "upper bound of the throughput"},

@@ -17,7 +17,7 @@ func sizesInOrder(instr measure.Instructions) []measure.Size {
 // firstRepeats is the first of the numbers by which the sizes of repeats are shuffled.
 const firstRepeats = 1 << 33
 
-// piecesInOrder returns the pieces of a repeat that has all sizes: those of sizes in an order of its own,
+// piecesInOrder returns the pieces of a repeat that has all sizes: those of sizes in a separate order,
 // before the others. In the first repeat they are as sizesInOrder has them.
 func piecesInOrder(pieces [][]phase, seed int64, repeat int) [][]phase {
 	if repeat == 0 {

@@ -17,7 +17,7 @@ const (
 	maxProlonged     = 2
 	longestProlonged = 2 * time.Minute
 	// keptShare is one over the share of the deadline that prolonged trials leave: for trials that are
-	// made again and launches of the chain, which nobody can foresee.
+	// made again and launches of the chain, which cannot be foreseen.
 	keptShare = 10
 )
 
