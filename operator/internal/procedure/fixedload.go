@@ -79,11 +79,15 @@ func discarded(f *v1alpha1.FixedLoad) int64 { return seconds(ptr.Deref(f.Discard
 // fixedLoadTime returns the time of a number of repeats.
 func (w *replay) fixedLoadTime(repeats int) time.Duration {
 	f := w.instr.FixedLoad
-	each := w.cost(1, seconds(f.DurationSeconds))
-	if discarded(f) > 0 {
-		each += w.cost(1, discarded(f))
+	return time.Duration(repeats) * (w.cost(1, seconds(f.DurationSeconds)) + w.discardTime())
+}
+
+// discardTime returns the time before each repeat.
+func (w *replay) discardTime() time.Duration {
+	if discard := discarded(w.instr.FixedLoad); discard > 0 {
+		return w.cost(1, discard)
 	}
-	return time.Duration(repeats) * each
+	return 0
 }
 
 // fill asks for the discarded time before each repeat. An invalid repeat is made again
@@ -101,7 +105,7 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 		warm = warm && invalidReason(r) != ""
 	}
 	p.next = w.trial(p.size, rate, seconds(f.DurationSeconds))
-	if err := w.takeProlonged(p, repeats, int(f.Repeats)); err != nil {
+	if err := w.takeProlonged(p, repeats, int(f.Repeats), w.discardTime()); err != nil {
 		return err
 	}
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {

@@ -106,7 +106,7 @@ func (latencyOf) fill(w *replay, p *part, records []measure.Record) error {
 		p.next.TaggedFrameNanoseconds = milliseconds(tagged.AfterMilliseconds)
 		err = p.take(records) // RFC 2544 section 26.2 has one time for all streams
 	} else {
-		err = w.takeProlonged(p, records, trials)
+		err = w.takeProlonged(p, records, trials, 0)
 	}
 	if err != nil {
 		return err

@@ -34,11 +34,14 @@ func growth(r measure.Record) string {
 func briefly(d time.Duration) time.Duration { return d.Round(max(1, d/1000)) }
 
 // takeProlonged sorts records as take does. The next trial has twice the time where the queue still
-// grew in the last one and the deadline allows it, and trials after it keep that time, so that the
-// repeats of a part are alike.
-func (w *replay) takeProlonged(p *part, records []measure.Record, trials int) error {
+// grew in the last one, as long as the deadline allows it, and trials after it keep that time, so that the
+// repeats of a part are alike. A part has a number of trials, and before each of them may pass a time.
+func (w *replay) takeProlonged(p *part, records []measure.Record, trials int, before time.Duration) error {
+	refused := false
 	s := sorter{prolongs: func(r measure.Record) bool {
-		return w.fits(p, r, w.cost(trials-len(p.counted), 2*r.Trial.DurationNanoseconds))
+		left := trials - len(p.counted)
+		refused = refused || !w.fits(p, r, w.cost(left, 2*r.Trial.DurationNanoseconds)+time.Duration(left)*before)
+		return !refused
 	}}
 	for _, r := range records {
 		s.counts(p, r)

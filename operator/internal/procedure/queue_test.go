@@ -199,6 +199,9 @@ func TestProlongedTrialsHaveABudget(t *testing.T) {
 	fixed := fixedLoad()
 	fixed.Sizes, fixed.FixedLoad.DurationSeconds, fixed.FixedLoad.DiscardSeconds = sizes(64), 2, nil
 	fixed.FixedLoad.Profiles = []v1alpha1.LoadProfile{{Name: "load", Size: "64", FramesPerSecond: new(int64(110_000))}}
+	discarding := fixed
+	discarding.FixedLoad = fixed.FixedLoad.DeepCopy()
+	discarding.FixedLoad.DiscardSeconds = new(int32(1))
 	twoLoads := atLoads(110_000, 2*time.Second)
 	twoLoads.Latency.Loads = append(twoLoads.Latency.Loads, v1alpha1.LatencyLoad{Name: "low", FramesPerSecond: new(int64(1000))})
 	for name, test := range map[string]struct {
@@ -212,6 +215,7 @@ func TestProlongedTrialsHaveABudget(t *testing.T) {
 		"enough for none":               {atLoads(110_000, 2*time.Second), 6, []float64{2}},
 		"another load follows":          {twoLoads, 17, []float64{2, 4, 2}},
 		"more repeats, enough for once": {fixed, 15, []float64{2, 4, 4}},
+		"time that does not count":      {discarding, 15, []float64{2, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.instr.WarmUpMilliseconds, test.instr.DeadlineSeconds = new(int32(0)), test.deadline
@@ -234,7 +238,7 @@ func TestProlongedTrialsHaveABudget(t *testing.T) {
 				}
 				for _, f := range frame.FixedLoad {
 					for _, r := range f.Repeats {
-						if r.TrialMilliseconds != 4000 {
+						if r.TrialMilliseconds != int64(1000*test.want[len(test.want)-1]) {
 							t.Errorf("%+v", r)
 						}
 					}

@@ -81,9 +81,10 @@ func headSection(doc Document) section {
 	if doc.Plan != nil {
 		add("Nodes", fmt.Sprintf("generator %s, device %s", doc.Plan.GeneratorNode, doc.Plan.DeviceNode))
 		add("Plan", doc.Plan.Digest)
-		if seed := doc.Plan.OrderSeed; seed != nil {
+		switch seed := doc.Plan.OrderSeed; {
+		case seed != nil:
 			add("Order", fmt.Sprintf("sizes and latency loads at random, seed %d", *seed))
-		} else {
+		case doc.Experiment.Measurements.HaveFrames():
 			add("Order", "sizes and latency loads as the spec lists them")
 		}
 	}
