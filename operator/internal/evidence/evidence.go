@@ -8,6 +8,7 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,7 +122,7 @@ func (c *Collector) node(ctx context.Context) measure.DeviceState {
 	if err := c.get(ctx, c.sources.Observer, observer.PathNode, jsonOf(&node)); err != nil {
 		return measure.DeviceState{Problems: []string{note("the observer did not say what the node is: %v", err)}}
 	}
-	return measure.DeviceState{Node: &node.Facts, Domains: node.Domains, Problems: node.Problems}
+	return measure.DeviceState{Node: &node.Facts, Domains: node.Domains, CycleCounter: node.CycleCounter, Problems: node.Problems}
 }
 
 const noObserver = "the node of the chain is not observed"
@@ -348,6 +349,12 @@ func nodeBetween(e *measure.Evidence, before, after observer.Snapshot) (map[stri
 		e.SoftirqThreadsMilliseconds = new(max(0, *after.SoftirqThreadsMilliseconds-*before.SoftirqThreadsMilliseconds))
 	}
 	guests, notes := map[string]measure.DomainTime{}, []string{}
+	switch problem := cmp.Or(after.CyclesProblem, before.CyclesProblem); {
+	case problem != "":
+		notes = append(notes, note("the node's cycles are not known: %s", problem))
+	case before.Cycles != nil && after.Cycles != nil:
+		e.Cycles = new(*after.Cycles - *before.Cycles)
+	}
 	for _, now := range after.Guests {
 		for _, then := range before.Guests {
 			switch {

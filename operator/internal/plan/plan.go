@@ -176,6 +176,8 @@ type Resources struct {
 // Observer is the pod that reports what the device's node and its virtual machines did. It is not
 // part of the digest: it rests while frames are sent.
 type Observer struct {
+	// CountsCycles is true if it reads the processors' counters of cycles, for which it begins with rights.
+	CountsCycles bool `json:"countsCycles,omitempty"`
 	Image       string              `json:"image"`
 	Resources   Resources           `json:"resources"`
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`

@@ -165,8 +165,9 @@ type trafficTransmitter struct {
 	VlanBytes       uint32
 	WindowStart     uint64
 	WindowFrames    uint64
+	WindowEarlier   uint64
 	MostInWindow    uint64
-	_               [40]byte
+	_               [32]byte
 }
 
 // Names of all BPF objects in the ELF.
