@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"vnfbench.io/operator/internal/cycles"
 	"vnfbench.io/operator/internal/observer"
+	"vnfbench.io/operator/internal/proc/cycles"
 	"vnfbench.io/operator/internal/serve"
 )
 

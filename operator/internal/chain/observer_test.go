@@ -10,8 +10,8 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// TestObserverThatCountsCycles checks that the observer begins with two rights where the Testbed asks for cycles, and is
-// told to become the user without any.
+// TestObserverThatCountsCycles checks that the observer begins with two rights where the Testbed asks for cycles, and
+// that its command names the user without any.
 func TestObserverThatCountsCycles(t *testing.T) {
 	in := plantest.Input(1)
 	without := mustMake(t, in)
@@ -33,6 +33,6 @@ func TestObserverThatCountsCycles(t *testing.T) {
 		t.Error("counting cycles makes another experiment of a run")
 	}
 	if command := observerOf(without).Spec.Containers[0].Command; slices.Contains(command, "--cycles") {
-		t.Errorf("%q counts cycles that nobody asked for", command)
+		t.Errorf("%q counts cycles without being asked", command)
 	}
 }

@@ -28,7 +28,7 @@ func TestCycles(t *testing.T) {
 		note          string
 	}{
 		"counted":        {counted(first, 5_000_000_000), counted(second, 8_000_000_007), new(int64(3_000_000_007)), ""},
-		"nobody asked":   {first, second, nil, ""},
+		"not asked for":  {first, second, nil, ""},
 		"lost meanwhile": {counted(first, 5_000_000_000), failed(second), nil, "CPU 3"},
 		"lost before":    {failed(first), counted(second, 8_000_000_007), nil, "CPU 3"},
 	} {

@@ -225,7 +225,7 @@ type DeviceState struct {
 	Functions []FunctionState `json:"functions,omitempty"`
 	// Domains are the chain's virtual machines.
 	Domains []Domain `json:"domains,omitempty"`
-	// CycleCounter says whether the node's cycles are counted, or why not; empty if nobody asked for it.
+	// CycleCounter says whether the node's cycles are counted, or why not; empty if the Testbed does not ask for it.
 	CycleCounter v1alpha1.CycleCounter `json:"cycleCounter,omitempty"`
 	// Problems say what is missing and why.
 	Problems []string `json:"problems,omitempty"`

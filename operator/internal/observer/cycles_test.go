@@ -25,7 +25,7 @@ func TestCountCycles(t *testing.T) {
 	n := newNode(t)
 	o := n.observer(nil, time.Now)
 	if s, err := o.Snapshot(); err != nil || s.Cycles != nil || s.CyclesProblem != "" || o.Node().CycleCounter != "" {
-		t.Errorf("%+v, %v where nobody asked", s, err)
+		t.Errorf("%+v, %v of an observer that was not asked", s, err)
 	}
 	var opened []int
 	cycles := &counter{count: 12_345}

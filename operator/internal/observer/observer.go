@@ -2,8 +2,8 @@
 // processor time of the node and of the virtual machines on it. The files of
 // /proc go in, counters by kind and the machines' effective settings come out.
 //
-// It must see the node's processes, and needs no privilege but for a count of cycles, which whoever makes it
-// opens. What the kernel does not show is absent and named in a problem: never 0.
+// It must see the node's processes, and needs no privilege: a count of cycles is opened by the program that makes
+// the observer. What the kernel does not show is absent and named in a problem: never 0.
 package observer
 
 import (
@@ -61,7 +61,7 @@ type GuestTime struct {
 type Node struct {
 	Facts   measure.NodeFacts `json:"facts"`
 	Domains []measure.Domain  `json:"domains,omitempty"`
-	// CycleCounter says whether cycles are counted, or why not; empty if nobody asked for it.
+	// CycleCounter says whether cycles are counted, or why not; empty if the Testbed does not ask for it.
 	CycleCounter v1alpha1.CycleCounter `json:"cycleCounter,omitempty"`
 	// Problems say what is absent and why.
 	Problems []string `json:"problems,omitempty"`

@@ -177,10 +177,10 @@ type Resources struct {
 // part of the digest: it rests while frames are sent.
 type Observer struct {
 	// CountsCycles is true if it reads the processors' counters of cycles, for which it begins with rights.
-	CountsCycles bool `json:"countsCycles,omitempty"`
-	Image       string              `json:"image"`
-	Resources   Resources           `json:"resources"`
-	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	CountsCycles bool                `json:"countsCycles,omitempty"`
+	Image        string              `json:"image"`
+	Resources    Resources           `json:"resources"`
+	Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
 }
 
 // Function is one network function.

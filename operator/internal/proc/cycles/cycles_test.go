@@ -26,8 +26,8 @@ const (
 	nobodyUID = 65532
 )
 
-// told is what the test's program says as another user.
-type told struct {
+// answers are what the program of the test finds as another user.
+type answers struct {
 	User                  int
 	Opened, Read, Another string
 	Count                 int64
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 		}
 		return err.Error()
 	}
-	var out told
+	var out answers
 	c, err := Open(clock, []int{0})
 	out.Opened = text(err)
 	if err == nil {
@@ -105,8 +105,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestStoodStill checks that a counter which did not count all the time gives no number.
-func TestStoodStill(t *testing.T) {
+// TestDidNotCount checks that a counter which did not count all the time gives no number.
+func TestDidNotCount(t *testing.T) {
 	onlyRoot(t)
 	c, err := Open(clock, []int{0})
 	if err != nil {
@@ -119,11 +119,11 @@ func TestStoodStill(t *testing.T) {
 	time.Sleep(10 * time.Millisecond)
 	// As if it had counted 1 ms more before the last read than it did: 1 ms less since.
 	c.cpus[0].running += uint64(time.Millisecond)
-	if n, err := c.Read(); err == nil || !strings.Contains(err.Error(), "stood still") {
+	if n, err := c.Read(); err == nil || !strings.Contains(err.Error(), "did not count") {
 		t.Errorf("%d, %v", n, err)
 	}
 	if _, err := c.Read(); err != nil {
-		t.Errorf("a stop before the last read counts once more: %v", err)
+		t.Errorf("a stop before the last read counts again: %v", err)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestAnotherUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got told
+	var got answers
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}

@@ -26,8 +26,8 @@ type Event struct {
 // guests.
 var Hardware = Event{unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES}
 
-// maxStoppedShare is the part of the time between two reads, as one in so many, in which a counter may stand
-// still: the kernel stops all counters of a CPU for microseconds when it arranges them.
+// maxStoppedShare is the part of the time between two reads, as one in so many, in which a counter may
+// not count: the kernel stops all counters of a CPU for microseconds when it arranges them.
 const maxStoppedShare = 1000
 
 // Counter counts on some CPUs. One goroutine uses it at a time.
@@ -59,7 +59,7 @@ func Open(event Event, cpus []int) (*Counter, error) {
 	return c, nil
 }
 
-// Read returns the sum over all CPUs since Open. It fails where a counter stood still since the last read.
+// Read returns the sum over all CPUs since Open. It fails where a counter did not always count since the last read.
 func (c *Counter) Read() (int64, error) {
 	sum, failures := uint64(0), []error(nil)
 	for i := range c.cpus {
@@ -85,7 +85,7 @@ func (c *cpu) read() (count uint64, err error) {
 	enabled, running := word(1)-c.enabled, word(2)-c.running
 	c.enabled, c.running = word(1), word(2)
 	if running+enabled/maxStoppedShare < enabled {
-		return 0, fmt.Errorf("the counter of CPU %d stood still for %d of %d ns: another program uses it", c.number, enabled-running, enabled)
+		return 0, fmt.Errorf("the counter of CPU %d did not count for %d of %d ns: another program uses it", c.number, enabled-running, enabled)
 	}
 	return word(0), nil
 }
