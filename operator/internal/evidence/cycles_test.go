@@ -30,6 +30,7 @@ func TestCycles(t *testing.T) {
 		"counted":        {counted(first, 5_000_000_000), counted(second, 8_000_000_007), new(int64(3_000_000_007)), ""},
 		"not asked for":  {first, second, nil, ""},
 		"lost meanwhile": {counted(first, 5_000_000_000), failed(second), nil, "CPU 3"},
+		"never counts":   {counted(first, 0), counted(second, 0), nil, "did not count"},
 		"lost before":    {failed(first), counted(second, 8_000_000_007), nil, "CPU 3"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -349,11 +349,8 @@ func nodeBetween(e *measure.Evidence, before, after observer.Snapshot) (map[stri
 		e.SoftirqThreadsMilliseconds = new(max(0, *after.SoftirqThreadsMilliseconds-*before.SoftirqThreadsMilliseconds))
 	}
 	guests, notes := map[string]measure.DomainTime{}, []string{}
-	switch problem := cmp.Or(after.CyclesProblem, before.CyclesProblem); {
-	case problem != "":
+	if problem := cyclesBetween(e, before, after); problem != "" {
 		notes = append(notes, note("the node's cycles are not known: %s", problem))
-	case before.Cycles != nil && after.Cycles != nil:
-		e.Cycles = new(*after.Cycles - *before.Cycles)
 	}
 	for _, now := range after.Guests {
 		for _, then := range before.Guests {
@@ -367,6 +364,22 @@ func nodeBetween(e *measure.Evidence, before, after observer.Snapshot) (map[stri
 		}
 	}
 	return guests, notes
+}
+
+// cyclesBetween fills in the node's cycles where they were counted, or returns why they are not known although
+// they should be. Some hypervisors offer counters that never count: no node does a trial's work in 0 cycles.
+func cyclesBetween(e *measure.Evidence, before, after observer.Snapshot) (problem string) {
+	if problem := cmp.Or(after.CyclesProblem, before.CyclesProblem); problem != "" {
+		return problem
+	}
+	if before.Cycles == nil || after.Cycles == nil {
+		return ""
+	}
+	if *after.Cycles <= *before.Cycles {
+		return "its counters did not count"
+	}
+	e.Cycles = new(*after.Cycles - *before.Cycles)
+	return ""
 }
 
 // note returns a bounded sentence.
