@@ -118,9 +118,10 @@ struct transmitter {
 	__u64 away_after;         /* nanoseconds without a look at the clock after which the thread
 				   * was kept off its core */
 	/* Kept by the program. */
-	__u64 window_start;       /* of the millisecond that began with a departure ... */
-	__u64 window_frames;      /* ... the frames that have left in it ... */
-	__u64 most_in_window;     /* ... and the most of any such */
+	__u64 window_start;       /* of the second half of a millisecond, which begins with a departure ... */
+	__u64 window_frames;      /* ... the frames that have left in both halves ... */
+	__u64 window_earlier;     /* ... those of the first half ... */
+	__u64 most_in_window;     /* ... and the most of any two halves */
 } PER_DIRECTION;
 
 #define NEVER (~0ULL)

@@ -138,13 +138,24 @@ static __always_inline int depart_closed(struct transmitter *t, struct departure
 	return 1;
 }
 
-// count_in_window counts a frame in a millisecond that begins with a departure: after
-// a stall, with the first frame that waited.
+// count_in_window counts a frame in the millisecond of which the second half is under
+// way. Each half is the first one of the next millisecond, so no burst of up to half
+// a millisecond is counted in parts. After a stall a half begins with the first
+// frame that waited.
 static __always_inline void count_in_window(struct transmitter *t, __u64 now)
 {
-	if (now - t->window_start >= MILLISECOND) {
-		t->window_start = now;
-		t->window_frames = 0;
+	__u64 since = now - t->window_start;
+
+	if (since >= MILLISECOND / 2) {
+		if (since < MILLISECOND) {
+			t->window_start += MILLISECOND / 2;
+			t->window_frames -= t->window_earlier;
+			t->window_earlier = t->window_frames;
+		} else {
+			t->window_start = now;
+			t->window_frames = 0;
+			t->window_earlier = 0;
+		}
 	}
 	t->window_frames++;
 	if (t->window_frames > t->most_in_window)

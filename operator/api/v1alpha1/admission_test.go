@@ -236,6 +236,7 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"testbed: missing network":     {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition}}"), []string{"spec.ports.west", "networkAttachmentDefinition is required"}},
 		"testbed: stray network":       {testbed("spec.ports", "{west: {networkAttachmentDefinition: {generatorRef: {name: a}}}}"), []string{"spec.ports.west", "forbidden with any other"}},
 		"testbed: MTU":                 {testbed("spec.ports", "{mtuBytes: 100}"), []string{"spec.ports.mtuBytes", "greater than or equal to 1280"}},
+		"testbed: half an observer":    {testbed("spec.systemUnderTest", "{observer: Cycles}"), []string{"spec.systemUnderTest.observer", "EnabledWithCycles"}},
 		"testbed: no attachment":       {testbed("spec.systemUnderTest", "{attachments: []}"), []string{"spec.systemUnderTest.attachments", "at least 1 items"}},
 	}
 	for name, test := range tests {

@@ -88,6 +88,9 @@ type NodeFrameCost struct {
 	// softirqThreadsNanoseconds: see softirqThreadsMilliCPU. Absent: not known.
 	// +optional
 	SoftirqThreadsNanoseconds *int64 `json:"softirqThreadsNanoseconds,omitempty"`
+	// cycles of all processors together, by their own counters: see device.cycleCounter.
+	// +optional
+	Cycles *int64 `json:"cycles,omitempty"`
 }
 
 // FunctionCPU is the use of one function.

@@ -12,6 +12,11 @@ type DeviceReport struct {
 	// +kubebuilder:validation:MaxItems=8
 	Domains []DomainReport `json:"domains,omitempty"`
 
+	// cycleCounter says whether the node's cycles are counted, or why not; problems have the
+	// details. Absent: the Testbed does not ask for it.
+	// +optional
+	CycleCounter CycleCounter `json:"cycleCounter,omitempty"`
+
 	// problems say what is absent and why.
 	// +optional
 	// +listType=atomic
@@ -19,6 +24,21 @@ type DeviceReport struct {
 	// +kubebuilder:validation:items:MaxLength=512
 	Problems []string `json:"problems,omitempty"`
 }
+
+// CycleCounter says whether cycles are counted, or why not.
+// +kubebuilder:validation:Enum=Counted;NoCounter;NotPermitted;Failed
+type CycleCounter string
+
+const (
+	// CycleCounterCounted means that the processors' own counters are read.
+	CycleCounterCounted CycleCounter = "Counted"
+	// CycleCounterNoCounter means that the processors have none, or that a hypervisor hides it.
+	CycleCounterNoCounter CycleCounter = "NoCounter"
+	// CycleCounterNotPermitted means that the node does not let the observer count.
+	CycleCounterNotPermitted CycleCounter = "NotPermitted"
+	// CycleCounterFailed means another error.
+	CycleCounterFailed CycleCounter = "Failed"
+)
 
 // DomainReport is a virtual machine as QEMU really ran it, and where its threads may run. It may
 // differ from what was requested.

@@ -59,10 +59,11 @@ type SystemUnderTest struct {
 	// +optional
 	HostDevices *DeviceHostDevices `json:"hostDevices,omitempty"`
 
-	// observer is Enabled or Disabled. Default Enabled: a pod without privileges that sees
-	// the node's processes (hostPID) reads what the node's CPUs and virtual machines did
-	// during each trial, and the node's fingerprint. With Disabled these parts of a result
-	// are absent.
+	// observer is Enabled, EnabledWithCycles or Disabled. Default Enabled: a pod without
+	// privileges that sees the node's processes (hostPID) reads what the node's CPUs and
+	// virtual machines did during each trial, and the node's fingerprint. With
+	// EnabledWithCycles it begins with the capabilities PERFMON and SETUID, and counts cycles
+	// too. With Disabled these parts of a result are absent.
 	// +optional
 	// +kubebuilder:default=Enabled
 	Observer ObserverMode `json:"observer,omitempty"`
@@ -145,12 +146,14 @@ type DeviceHostDevice struct {
 }
 
 // ObserverMode says whether the chain's node is observed.
-// +kubebuilder:validation:Enum=Enabled;Disabled
+// +kubebuilder:validation:Enum=Enabled;EnabledWithCycles;Disabled
 type ObserverMode string
 
 const (
 	// ObserverEnabled puts an observer next to the chain.
 	ObserverEnabled ObserverMode = "Enabled"
+	// ObserverEnabledWithCycles lets it count the cycles of the node's processors too.
+	ObserverEnabledWithCycles ObserverMode = "EnabledWithCycles"
 	// ObserverDisabled leaves it out.
 	ObserverDisabled ObserverMode = "Disabled"
 )

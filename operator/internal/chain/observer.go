@@ -2,6 +2,7 @@ package chain
 
 import (
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,7 +36,7 @@ func observerPod(p *plan.Plan) *corev1.Pod {
 			AutomountServiceAccountToken:  new(false),
 			EnableServiceLinks:            new(false),
 			// The threads of the chain's virtual machines are the node's. Of other processes it sees
-			// what every user of the node may see: it has no capability to see more. Pod Security's
+			// what every user of the node may see: it answers without a capability to see more. Pod Security's
 			// level "baseline" forbids hostPID.
 			HostPID:          true,
 			Affinity:         nodeAffinity(p.DeviceNode),
@@ -48,16 +49,7 @@ func observerPod(p *plan.Plan) *corev1.Pod {
 				Command:         observerCommand(p),
 				Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: observer.Port, Protocol: corev1.ProtocolTCP}},
 				Resources:       requirements(p.Observer.Resources),
-				SecurityContext: &corev1.SecurityContext{
-					RunAsUser:                new(int64(observerUser)),
-					RunAsGroup:               new(int64(observerUser)),
-					RunAsNonRoot:             new(true),
-					Privileged:               new(false),
-					AllowPrivilegeEscalation: new(false),
-					ReadOnlyRootFilesystem:   new(true),
-					Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-					SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-				},
+				SecurityContext: observerSecurityContext(p),
 				// Only a startup probe: no probe runs during a trial.
 				StartupProbe: &corev1.Probe{
 					ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
@@ -74,8 +66,32 @@ func observerPod(p *plan.Plan) *corev1.Pod {
 	}
 }
 
+// observerSecurityContext returns that of a user without rights. An observer that counts cycles begins as user 0,
+// because Kubernetes gives capabilities to no other: it opens the counters (PERFMON), and becomes that
+// user (SETUID) before it answers anyone.
+func observerSecurityContext(p *plan.Plan) *corev1.SecurityContext {
+	out := &corev1.SecurityContext{
+		RunAsUser:                new(int64(observerUser)),
+		RunAsGroup:               new(int64(observerUser)),
+		RunAsNonRoot:             new(true),
+		Privileged:               new(false),
+		AllowPrivilegeEscalation: new(false),
+		ReadOnlyRootFilesystem:   new(true),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	if p.Observer.CountsCycles {
+		out.RunAsUser, out.RunAsNonRoot = new(int64(0)), new(false)
+		out.Capabilities.Add = []corev1.Capability{"PERFMON", "SETUID"}
+	}
+	return out
+}
+
 func observerCommand(p *plan.Plan) []string {
 	command := []string{"vnf", "observe", "--listen", fmt.Sprintf(":%d", observer.Port)}
+	if p.Observer.CountsCycles {
+		command = append(command, "--cycles", "--become-user", strconv.Itoa(observerUser))
+	}
 	for _, function := range p.Functions {
 		if guest := GuestName(p, function); guest != "" {
 			command = append(command, "--guest", guest)

@@ -8,6 +8,7 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,7 +122,7 @@ func (c *Collector) node(ctx context.Context) measure.DeviceState {
 	if err := c.get(ctx, c.sources.Observer, observer.PathNode, jsonOf(&node)); err != nil {
 		return measure.DeviceState{Problems: []string{note("the observer did not say what the node is: %v", err)}}
 	}
-	return measure.DeviceState{Node: &node.Facts, Domains: node.Domains, Problems: node.Problems}
+	return measure.DeviceState{Node: &node.Facts, Domains: node.Domains, CycleCounter: node.CycleCounter, Problems: node.Problems}
 }
 
 const noObserver = "the node of the chain is not observed"
@@ -348,6 +349,9 @@ func nodeBetween(e *measure.Evidence, before, after observer.Snapshot) (map[stri
 		e.SoftirqThreadsMilliseconds = new(max(0, *after.SoftirqThreadsMilliseconds-*before.SoftirqThreadsMilliseconds))
 	}
 	guests, notes := map[string]measure.DomainTime{}, []string{}
+	if problem := cyclesBetween(e, before, after); problem != "" {
+		notes = append(notes, note("the node's cycles are not known: %s", problem))
+	}
 	for _, now := range after.Guests {
 		for _, then := range before.Guests {
 			switch {
@@ -360,6 +364,22 @@ func nodeBetween(e *measure.Evidence, before, after observer.Snapshot) (map[stri
 		}
 	}
 	return guests, notes
+}
+
+// cyclesBetween fills in the node's cycles where they were counted, or returns why they are not known although
+// they should be. Some hypervisors offer counters that never count: no node does a trial's work in 0 cycles.
+func cyclesBetween(e *measure.Evidence, before, after observer.Snapshot) (problem string) {
+	if problem := cmp.Or(after.CyclesProblem, before.CyclesProblem); problem != "" {
+		return problem
+	}
+	if before.Cycles == nil || after.Cycles == nil {
+		return ""
+	}
+	if *after.Cycles <= *before.Cycles {
+		return "its counters did not count"
+	}
+	e.Cycles = new(*after.Cycles - *before.Cycles)
+	return ""
 }
 
 // note returns a bounded sentence.

@@ -170,7 +170,7 @@ func TestEveryMetricHasARow(t *testing.T) {
 func TestNamesEndWithTheUnit(t *testing.T) {
 	suffixes := map[Unit]string{
 		FramesPerSecond: "FramesPerSecond", FragmentsPerSecond: "FragmentsPerSecond", BitsPerSecond: "BitsPerSecond", OperationsPerSecond: "OperationsPerSecond", ConnectionsPerSecond: "PerSecond",
-		Nanoseconds: "Nanoseconds", Milliseconds: "Milliseconds", Seconds: "Seconds", PartsPerMillion: "PartsPerMillion", MilliCPU: "MilliCPU", NanosecondsPerFrame: "NanosecondsPerFrame", Bytes: "Bytes",
+		Nanoseconds: "Nanoseconds", Milliseconds: "Milliseconds", Seconds: "Seconds", PartsPerMillion: "PartsPerMillion", MilliCPU: "MilliCPU", NanosecondsPerFrame: "NanosecondsPerFrame", CyclesPerFrame: "CyclesPerFrame", Bytes: "Bytes",
 	}
 	for _, m := range Metrics {
 		suffix, ok := suffixes[m.Unit]

@@ -132,6 +132,7 @@ func (p place) nodeFrameCost(c *v1alpha1.NodeFrameCost) {
 	p.addKnown("NodeSoftirqThreadsNanosecondsPerFrame", c.SoftirqThreadsNanoseconds)
 	p.add("NodeGuestNanosecondsPerFrame", c.GuestNanoseconds)
 	p.add("NodeStealNanosecondsPerFrame", c.StealNanoseconds)
+	p.addKnown("NodeCyclesPerFrame", c.Cycles)
 }
 
 func (p place) guestFrameCost(c *v1alpha1.GuestFrameCost) {

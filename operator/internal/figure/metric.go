@@ -22,6 +22,7 @@ const (
 	PartsPerMillion      Unit = "ppm"
 	MilliCPU             Unit = "mCPU"
 	NanosecondsPerFrame  Unit = "ns/frame"
+	CyclesPerFrame       Unit = "cycles/frame"
 	Bytes                Unit = "bytes"
 	// Number counts what the metric's name says.
 	Number Unit = "1"
@@ -239,6 +240,7 @@ var ofOthers = []Metric{
 	{"NodeSoftirqThreadsNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, softirq deferred, for each frame", Shown},
 	{"NodeGuestNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, guests, for each frame", Shown},
 	{"NodeStealNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, steal, for each frame", Shown},
+	{"NodeCyclesPerFrame", CyclesPerFrame, Lower, OfTrials, "node, cycles for each frame", Shown},
 	{"ProcessNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "process, for each frame", Shown},
 	{"GuestUserNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, user, for each frame", Shown},
 	{"GuestSystemNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, system, for each frame", Shown},

@@ -1,6 +1,9 @@
 package measure
 
-import "vnfbench.io/operator/internal/vnf"
+import (
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/vnf"
+)
 
 // Evidence is what the device's node and the chain's functions counted between the start of
 // a trial and the end of its sending. It accompanies the figures: no figure is computed
@@ -14,6 +17,8 @@ type Evidence struct {
 	Node *CPUTime `json:"node,omitempty"`
 	// SoftirqThreadsMilliseconds is the part of Node in ksoftirqd threads; nil if unknown.
 	SoftirqThreadsMilliseconds *int64 `json:"softirqThreadsMilliseconds,omitempty"`
+	// Cycles of all CPUs of the node, as their own counters counted them; nil if unknown.
+	Cycles *int64 `json:"cycles,omitempty"`
 	// Functions are in the chain's order; those that did not answer are missing.
 	Functions []FunctionEvidence `json:"functions,omitempty"`
 	// Neighbors are those that loaded the node during the trial; those that did not answer are
@@ -220,6 +225,8 @@ type DeviceState struct {
 	Functions []FunctionState `json:"functions,omitempty"`
 	// Domains are the chain's virtual machines.
 	Domains []Domain `json:"domains,omitempty"`
+	// CycleCounter says whether the node's cycles are counted, or why not; empty if the Testbed does not ask for it.
+	CycleCounter v1alpha1.CycleCounter `json:"cycleCounter,omitempty"`
 	// Problems say what is missing and why.
 	Problems []string `json:"problems,omitempty"`
 }

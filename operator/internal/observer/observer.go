@@ -2,8 +2,8 @@
 // processor time of the node and of the virtual machines on it. The files of
 // /proc go in, counters by kind and the machines' effective settings come out.
 //
-// It must see the node's processes, and needs no privilege. What the kernel does
-// not show is absent and named in a problem: never 0.
+// It must see the node's processes, and needs no privilege: a count of cycles is opened by the program that makes
+// the observer. What the kernel does not show is absent and named in a problem: never 0.
 package observer
 
 import (
@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/nodefacts"
 	"vnfbench.io/operator/internal/proc"
@@ -34,6 +35,10 @@ type Snapshot struct {
 	Node measure.CPUTime `json:"node"`
 	// CPUs is how many are online.
 	CPUs int `json:"cpus"`
+	// Cycles are those of all CPUs since the observer's start. Nil where they are not counted, with
+	// CyclesProblem where they were before.
+	Cycles        *int64 `json:"cycles,omitempty"`
+	CyclesProblem string `json:"cyclesProblem,omitempty"`
 	// SoftirqThreadsMilliseconds is the part of Node that ran in the kernel's ksoftirqd
 	// threads: deferred softirq work. Nil where the node shows no kernel threads.
 	SoftirqThreadsMilliseconds *int64 `json:"softirqThreadsMilliseconds,omitempty"`
@@ -56,6 +61,8 @@ type GuestTime struct {
 type Node struct {
 	Facts   measure.NodeFacts `json:"facts"`
 	Domains []measure.Domain  `json:"domains,omitempty"`
+	// CycleCounter says whether cycles are counted, or why not; empty if the Testbed does not ask for it.
+	CycleCounter v1alpha1.CycleCounter `json:"cycleCounter,omitempty"`
 	// Problems say what is absent and why.
 	Problems []string `json:"problems,omitempty"`
 }
@@ -77,6 +84,7 @@ type Observer struct {
 	found map[string]process
 	// softirqThreads are the processes of ksoftirqd.
 	softirqThreads []process
+	cycles         cycleCount
 }
 
 // New returns the observer of the node with this root, "/" outside of tests. Its guests have
@@ -98,6 +106,7 @@ func (o *Observer) Snapshot() (Snapshot, error) {
 	if s.Node, s.CPUs, err = readNodeTime(o.proc); err != nil {
 		return Snapshot{}, err
 	}
+	o.cycles.read(&s)
 	if err := o.look(); err != nil {
 		s.Problems = append(s.Problems, err.Error())
 	}
@@ -124,7 +133,10 @@ func (o *Observer) Snapshot() (Snapshot, error) {
 func (o *Observer) Node() Node {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	node := Node{Facts: nodefacts.ReadNode(o.files)}
+	node := Node{Facts: nodefacts.ReadNode(o.files), CycleCounter: o.cycles.state}
+	if o.cycles.problem != "" {
+		node.Problems = append(node.Problems, o.cycles.problem)
+	}
 	// vhost threads may have started since the last look.
 	if err := o.lookAtAll(); err != nil {
 		node.Problems = append(node.Problems, err.Error())

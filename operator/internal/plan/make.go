@@ -114,9 +114,10 @@ func observerOf(in Input) *Observer {
 		return nil
 	}
 	return &Observer{
-		Image:       in.Defaults.FunctionImage,
-		Resources:   Resources{RequestMilliCPU: observerMilliCPU, MemoryBytes: observerMemory.Bytes()},
-		Tolerations: device.Tolerations,
+		CountsCycles: device.Observer == v1alpha1.ObserverEnabledWithCycles,
+		Image:        in.Defaults.FunctionImage,
+		Resources:    Resources{RequestMilliCPU: observerMilliCPU, MemoryBytes: observerMemory.Bytes()},
+		Tolerations:  device.Tolerations,
 	}
 }
 

@@ -176,9 +176,11 @@ type Resources struct {
 // Observer is the pod that reports what the device's node and its virtual machines did. It is not
 // part of the digest: it rests while frames are sent.
 type Observer struct {
-	Image       string              `json:"image"`
-	Resources   Resources           `json:"resources"`
-	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// CountsCycles is true if it reads the processors' counters of cycles, for which it begins with rights.
+	CountsCycles bool                `json:"countsCycles,omitempty"`
+	Image        string              `json:"image"`
+	Resources    Resources           `json:"resources"`
+	Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
 }
 
 // Function is one network function.

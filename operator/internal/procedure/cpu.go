@@ -190,6 +190,7 @@ func usedIn(records []measure.Record) (v1alpha1.CPUResult, bool) {
 			cpus = e.CPUs
 			node.addTime(e.Node, span{e.ElapsedMilliseconds, frames})
 			node.addKnown("threads", e.SoftirqThreadsMilliseconds, span{e.ElapsedMilliseconds, frames})
+			node.addKnown(kindCycles, e.Cycles, span{e.ElapsedMilliseconds, frames})
 		}
 		for _, f := range e.Functions {
 			functions = addFunction(functions, f, r)
@@ -303,6 +304,19 @@ func (s *functionSums) result() v1alpha1.FunctionCPU {
 	return out
 }
 
+// kindCycles is the one kind that is no time: what its use adds up are cycles.
+const kindCycles = "cycles"
+
+// cyclesPerFrame returns the cycles for each frame, rounded to the nearest, or nil where they or the frames are
+// not known.
+func (s sums) cyclesPerFrame() *int64 {
+	u := s[kindCycles]
+	if u.over.frames == 0 {
+		return nil
+	}
+	return new(rounded(u.used, u.over.frames))
+}
+
 // nodePerFrame returns nil where no frames were counted.
 func nodePerFrame(s sums) *v1alpha1.NodeFrameCost {
 	if !s.framesKnown() {
@@ -311,7 +325,7 @@ func nodePerFrame(s sums) *v1alpha1.NodeFrameCost {
 	return &v1alpha1.NodeFrameCost{
 		UserNanoseconds: s.perFrame("user"), SystemNanoseconds: s.perFrame("system"), IRQNanoseconds: s.perFrame("irq"),
 		SoftirqNanoseconds: s.perFrame("softirq"), GuestNanoseconds: s.perFrame("guest"), StealNanoseconds: s.perFrame("steal"),
-		SoftirqThreadsNanoseconds: s.knownPerFrame("threads"),
+		SoftirqThreadsNanoseconds: s.knownPerFrame("threads"), Cycles: s.cyclesPerFrame(),
 	}
 }
 

@@ -71,6 +71,7 @@ var peopleUnits = map[figure.Unit]struct {
 	figure.PartsPerMillion:      {", ppm", count[int64]},
 	figure.MilliCPU:             {", cores", cores},
 	figure.NanosecondsPerFrame:  {", ns", count[int64]},
+	figure.CyclesPerFrame:       {"", count[int64]},
 	figure.Number:               {"", count[int64]},
 }
 
@@ -91,7 +92,7 @@ func comparedTitle(m figure.Metric) string {
 		switch m.Unit {
 		case figure.MilliCPU:
 			return "Cores used"
-		case figure.NanosecondsPerFrame:
+		case figure.NanosecondsPerFrame, figure.CyclesPerFrame:
 			return "CPU time"
 		}
 		return "Counters"

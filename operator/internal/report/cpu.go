@@ -109,7 +109,7 @@ func functionCPUSection(doc Document) section {
 func nodeCostSection(doc Document) section {
 	s := section{title: "CPU time of the chain's node for each frame, by all processes", columns: []column{
 		number("Size"), left("At"), number("Frames"), number("User ns"), number("System ns"), number("Interrupt ns"),
-		number("Softirq ns"), number("of it deferred ns"), number("Guests ns"), number("Steal ns"),
+		number("Softirq ns"), number("of it deferred ns"), number("Guests ns"), number("Steal ns"), number("Cycles"),
 	}}
 	eachCPU(doc, func(c use) {
 		if c.Node == nil || c.Node.PerFrame == nil {
@@ -118,13 +118,13 @@ func nodeCostSection(doc Document) section {
 		n := c.Node.PerFrame
 		s.rows = append(s.rows, []string{
 			c.frames, usedFor(c.FigureKey), countIfKnown(c.SentFrames), count(n.UserNanoseconds), count(n.SystemNanoseconds), count(n.IRQNanoseconds),
-			count(n.SoftirqNanoseconds), countIfKnown(n.SoftirqThreadsNanoseconds), count(n.GuestNanoseconds), count(n.StealNanoseconds),
+			count(n.SoftirqNanoseconds), countIfKnown(n.SoftirqThreadsNanoseconds), count(n.GuestNanoseconds), count(n.StealNanoseconds), countIfKnown(n.Cycles),
 		})
 	})
 	if len(s.rows) > 0 {
 		s.notes = []string{"What the node did besides is in it: at a low load that is most of it."}
 	}
-	return s
+	return withoutColumnIfEmpty(s, len(s.columns)-1)
 }
 
 func functionCostSection(doc Document) section {

@@ -226,7 +226,8 @@ variable "device" {
   description = <<-EOT
     The nodes of the device under test: the kinds of port that they offer to functions (absent: Veth, SRIOV or
     HostDevice, as the ports are), the taints that functions tolerate, whether an observer without rights
-    reads what the node did ("Enabled" or "Disabled"), the images of reference functions in pods and in virtual
+    reads what the node did ("Enabled" or "Disabled"; with "EnabledWithCycles" it has PERFMON and SETUID until it
+    listens, and counts cycles too), the images of reference functions in pods and in virtual
     machines (absent: the operator's), and whether virtual machines may be real-time ("Enabled" or "Disabled").
     Example: { attachments = ["Veth", "Virtio", "E1000"], observer = "Disabled" }.
   EOT
@@ -249,8 +250,8 @@ variable "device" {
   }
 
   validation {
-    condition     = var.device.observer == null ? true : contains(["Enabled", "Disabled"], var.device.observer)
-    error_message = "observer of device is Enabled or Disabled."
+    condition     = var.device.observer == null ? true : contains(["Enabled", "EnabledWithCycles", "Disabled"], var.device.observer)
+    error_message = "observer of device is Enabled, EnabledWithCycles or Disabled."
   }
 
   validation {

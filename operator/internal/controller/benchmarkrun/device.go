@@ -20,6 +20,11 @@ func (w *writer) device() *v1alpha1.DeviceReport {
 	if state.Node != nil {
 		report.Fingerprint = fingerprintOf(state.Node.Fingerprint)
 	}
+	// Any other text is not the observer's.
+	switch state.CycleCounter {
+	case v1alpha1.CycleCounterCounted, v1alpha1.CycleCounterNoCounter, v1alpha1.CycleCounterNotPermitted, v1alpha1.CycleCounterFailed:
+		report.CycleCounter = state.CycleCounter
+	}
 	for _, function := range w.plan.Functions {
 		guest := chain.GuestName(w.plan, function)
 		for _, domain := range state.Domains {

@@ -38,7 +38,8 @@ func TestDeviceReport(t *testing.T) {
 				Threads: []measure.DomainThreads{{Class: measure.ThreadVCPU, Count: 2, CPUs: []string{"2", "3"}, Scheduling: []measure.ThreadScheduling{{Policy: "FIFO", Priority: 1}, {Policy: "Other"}}}},
 			},
 		},
-		Problems: []string{"a\nproblem"},
+		CycleCounter: v1alpha1.CycleCounterNotPermitted,
+		Problems:     []string{"a\nproblem"},
 	}
 	want := &v1alpha1.DeviceReport{
 		Fingerprint: &v1alpha1.Fingerprint{
@@ -61,10 +62,15 @@ func TestDeviceReport(t *testing.T) {
 				Class: "VCPU", Count: 2, CPUs: []string{"2", "3"}, Scheduling: []v1alpha1.ThreadScheduling{{Policy: "FIFO", Priority: 1}, {Policy: "Other"}},
 			}},
 		}},
-		Problems: []string{"a problem"},
+		CycleCounter: v1alpha1.CycleCounterNotPermitted,
+		Problems:     []string{"a problem"},
 	}
 	if diff := cmp.Diff(want, summarize(s, decide(s)).Device); diff != "" {
 		t.Error(diff)
+	}
+	s.records.device.CycleCounter = "What the API does not have"
+	if got := summarize(s, decide(s)).Device.CycleCounter; got != "" {
+		t.Errorf("the status has %q", got)
 	}
 }
 

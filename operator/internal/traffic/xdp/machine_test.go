@@ -1,6 +1,7 @@
 package xdp
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -17,6 +19,7 @@ import (
 
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/proc"
+	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/xdp/planning"
 )
 
@@ -175,6 +178,37 @@ func TestNoBurstAfterAStall(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestMillisecondsOverlap checks that the driver counts halves of milliseconds, and that two of them have the load of
+// one: a burst in the middle of a millisecond is then whole in one of two.
+func TestMillisecondsOverlap(t *testing.T) {
+	const rate, aMillisecond = 100_000, 100
+	p := buildPath(t, testpath.Direct)
+	path := p.IPv4(measure.Forward)
+	path.Hop = measure.HopSeparate
+	d := open(t, p, Config{Path: path})
+	var seen []string
+	// A trial that other work on the machine held up at its end has halves with less.
+	for range 20 {
+		o, err := d.Measure(t.Context(), trialOf(64, rate, 50*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &d.state.Transmitters[0]
+		most, half := o.Directions[0].MostInMillisecond, s.WindowEarlier
+		if since := s.LastDeparture - s.WindowStart; since >= uint64(time.Millisecond/2) {
+			t.Errorf("the last half lasted %d ns", since)
+		}
+		if s.WindowFrames < half || s.WindowFrames > most {
+			t.Errorf("%d frames in a millisecond, %d in its first half, at most %d in any", s.WindowFrames, half, most)
+		}
+		if half >= aMillisecond*45/100 && half <= aMillisecond*55/100+1 && most >= aMillisecond && most <= aMillisecond*105/100+2 {
+			return
+		}
+		seen = append(seen, fmt.Sprintf("%d in half a millisecond and at most %d in one", half, most))
+	}
+	t.Errorf("at %d frames/s: %s", rate, strings.Join(seen, "; "))
 }
 
 // spinOn has another process spin on a CPU until the test ends, or until it is stopped.

@@ -7,18 +7,18 @@ import (
 )
 
 // On paths that are not Inline the ring represents none of the device's: what waits there is the
-// generator's arrears, and would leave as a burst. So no more frames may wait than are due in
-// maxArrears, which adds a twentieth to the frames of a millisecond, or minPlaces, which are no
-// burst.
+// generator's arrears, and would leave as a burst. So no more may wait than is due in maxArrears, which
+// adds a twentieth to the frames of a millisecond, or minPlaces frames, which are no burst. A packet
+// in more fragments than that waits alone.
 const (
 	maxArrears = 50 * time.Microsecond
 	minPlaces  = 4
 )
 
-// places returns how many frames of a direction may wait at a rate, which is that share of the load
-// or with 0 all of it. One thread empties full rings in proportion to their places, so an overload
-// keeps the shares.
-func (d *Driver) places(framesPerSecond uint64, loadPercent int) uint64 {
+// places returns how many frames, or packets of so many fragments, of a direction may wait at a rate, which
+// is that share of the load or with 0 all of it. One thread empties full rings in proportion to their
+// places, so an overload keeps the shares.
+func (d *Driver) places(perSecond uint64, loadPercent int, fragments uint64) uint64 {
 	places := uint64(d.config.RingFrames)
 	if d.inline() {
 		return places
@@ -26,7 +26,7 @@ func (d *Driver) places(framesPerSecond uint64, loadPercent int) uint64 {
 	if loadPercent > 0 {
 		places = max(1, places*uint64(loadPercent)/100)
 	}
-	return min(places, max(minPlaces, framesPerSecond*uint64(maxArrears)/uint64(time.Second)))
+	return min(places, max(1, minPlaces/fragments, perSecond*uint64(maxArrears)/uint64(time.Second)))
 }
 
 // inline reports whether the device's kernel works on the sending core.

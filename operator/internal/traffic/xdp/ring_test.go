@@ -317,21 +317,28 @@ func TestPlaces(t *testing.T) {
 		ring    int
 		rate    uint64
 		percent int
+		each    uint64
 		wants   uint64
 	}{
-		{measure.HopInline, 1024, 1000, 0, 1024},
-		{measure.HopInline, 1024, 1000, 50, 1024},
-		{measure.HopTap, 1024, 1, 0, 4},
-		{measure.HopTap, 1024, 99_999, 0, 4},
-		{measure.HopTap, 1024, 100_000, 0, 5},
-		{measure.HopSeparate, 1024, 14_880_952, 0, 744},
-		{"", 1024, 148_809_523, 0, 1024},
-		{"", 1024, 74_404_761, 50, 512},
-		{measure.HopSeparate, 2, 1_000_000, 0, 2},
-		{measure.HopSeparate, 2, 100_000, 10, 1},
+		{measure.HopInline, 1024, 1000, 0, 1, 1024},
+		{measure.HopInline, 1024, 1000, 50, 1, 1024},
+		{measure.HopInline, 1024, 1000, 0, 64, 1024},
+		{measure.HopTap, 1024, 1, 0, 1, 4},
+		{measure.HopTap, 1024, 99_999, 0, 1, 4},
+		{measure.HopTap, 1024, 100_000, 0, 1, 5},
+		{measure.HopSeparate, 1024, 14_880_952, 0, 1, 744},
+		{"", 1024, 148_809_523, 0, 1, 1024},
+		{"", 1024, 74_404_761, 50, 1, 512},
+		{measure.HopSeparate, 2, 1_000_000, 0, 1, 2},
+		{measure.HopSeparate, 2, 100_000, 10, 1, 1},
+		// Four frames are two packets of two fragments, and less than one packet of more.
+		{measure.HopTap, 1024, 1000, 0, 2, 2},
+		{measure.HopTap, 1024, 1000, 0, 3, 1},
+		{measure.HopTap, 1024, 1000, 0, 64, 1},
+		{measure.HopTap, 1024, 60_000, 0, 64, 3},
 	} {
 		d := &Driver{config: Config{RingFrames: c.ring, Path: measure.Path{Hop: c.hop}}}
-		if got := d.places(c.rate, c.percent); got != c.wants {
+		if got := d.places(c.rate, c.percent, c.each); got != c.wants {
 			t.Errorf("%+v: %d places", c, got)
 		}
 	}

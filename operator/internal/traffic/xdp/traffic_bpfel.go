@@ -166,6 +166,7 @@ type trafficTransmitter struct {
 	AwayAfter       uint64
 	WindowStart     uint64
 	WindowFrames    uint64
+	WindowEarlier   uint64
 	MostInWindow    uint64
 	_               [32]byte
 }

@@ -187,7 +187,7 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 			t.Due += uint64(i) * (1e9 / rate) / 2
 			t.EndAt = never
 			t.IntendedFrames = s.IntendedFrames(trial)
-			t.RingFrames = d.places(rate, s.LoadPercent)
+			t.RingFrames = d.places(rate, s.LoadPercent, framesEach(trial))
 			t.Schedule = trafficSchedule{Start: t.Due, FramesPerSecond: rate, GapNanoseconds: 1e9 / rate, GapRemainder: 1e9 % rate}
 			r.Schedule = t.Schedule
 			d.armSlots(r, trial)

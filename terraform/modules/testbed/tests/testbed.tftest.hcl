@@ -37,7 +37,7 @@ run "sriov_in_full" {
       device_west    = "openshift.io/dut_west", device_east = "openshift.io/dut_east", device_inner = "openshift.io/dut_inner", first_inner_vlan = 200
     }
     device = {
-      attachments    = ["SRIOV"], observer = "Disabled", realtime = "Enabled"
+      attachments    = ["SRIOV"], observer = "EnabledWithCycles", realtime = "Enabled"
       function_image = "registry.example.com/lab/vnfbench/vnf:v1", guest_image = "registry.example.com/lab/vnfbench/vnf-guest:v1"
     }
     namespaces = { match_labels = { "vnfbench.io/lab" = "metal" } }
