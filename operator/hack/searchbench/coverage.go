@@ -44,9 +44,9 @@ type Coverage struct {
 	// Compared is how often a second run on the same device had a verdict on its baseline, the
 	// first one; Alarms is how often the verdict was Failed, and Unsure how often Inconclusive.
 	Compared, Alarms, Unsure int
-	// Slower is how often a run on a slower device had such a verdict, and Found how often it was
-	// Failed.
-	Slower, Found int
+	// Slower is how often a run on a slower device had such a verdict, Found how often it was
+	// Failed, and Missed how often Passed.
+	Slower, Found, Missed int
 }
 
 // Intervals returns the number of runs with an interval.
@@ -58,8 +58,8 @@ func (c Coverage) Withheld() int { return c.Drifting + c.Inverted }
 // Share returns the share of the intervals that held the truth, and NaN where there was none.
 func (c Coverage) Share() float64 { return float64(c.Held) / float64(c.Intervals()) }
 
-// Cover measures each of the class's devices twice in a row, and then a slower one. It returns the coverage
-// for each goal.
+// Cover measures each of the class's devices twice in a row, and then a slower one. It returns the
+// coverage for each goal.
 func (c Class) Cover(ctx context.Context, method v1alpha1.SearchMethod, seeds int) ([]Coverage, error) {
 	instr := repeatedRun(method)
 	out := make([]Coverage, len(instr.Throughput.Goals))
@@ -132,8 +132,11 @@ func (c *Coverage) addSame(result v1alpha1.VerdictResult) {
 
 func (c *Coverage) addSlower(result v1alpha1.VerdictResult) {
 	c.Slower++
-	if result == v1alpha1.VerdictFailed {
+	switch result {
+	case v1alpha1.VerdictFailed:
 		c.Found++
+	case v1alpha1.VerdictPassed:
+		c.Missed++
 	}
 }
 

@@ -25,8 +25,8 @@ const (
 // a 95 % interval.
 func printStatistics(ctx context.Context, out io.Writer, seeds int) error {
 	fmt.Fprintf(out, "%d devices of each class, %d repeats each, default goals\n", seeds, repeatsOfRun)
-	fmt.Fprintf(out, "%-24s %-10s %-5s %9s %9s %9s %9s %9s %9s %9s %9s %9s  %s\n",
-		"device", "method", "goal", "censored", "drifting", "inverted", "coverage", "width", "limited", "alarms", "unsure", "found", "verdict")
+	fmt.Fprintf(out, "%-24s %-10s %-5s %9s %9s %9s %9s %9s %9s %9s %9s %9s %9s  %s\n",
+		"device", "method", "goal", "censored", "drifting", "inverted", "coverage", "width", "limited", "alarms", "unsure", "found", "missed", "verdict")
 	missed := 0
 	for _, class := range Classes() {
 		for _, method := range []v1alpha1.SearchMethod{v1alpha1.MethodMLRsearch, v1alpha1.MethodRFC2544} {
@@ -75,10 +75,11 @@ func (c Class) judge(method v1alpha1.SearchMethod, got Coverage) (verdict string
 
 func (c Coverage) row() string {
 	intervals, runs := float64(c.Intervals()), float64(c.Runs)
-	return fmt.Sprintf("%9s %9s %9s %9s %9s %9s %9s %9s %9s",
+	return fmt.Sprintf("%9s %9s %9s %9s %9s %9s %9s %9s %9s %9s",
 		share(float64(c.Censored), runs), share(float64(c.Drifting), runs), share(float64(c.Inverted), runs),
 		share(float64(c.Held), intervals), share(c.Width, intervals), share(float64(c.Limited), intervals),
-		share(float64(c.Alarms), float64(c.Compared)), share(float64(c.Unsure), float64(c.Compared)), share(float64(c.Found), float64(c.Slower)))
+		share(float64(c.Alarms), float64(c.Compared)), share(float64(c.Unsure), float64(c.Compared)),
+		share(float64(c.Found), float64(c.Slower)), share(float64(c.Missed), float64(c.Slower)))
 }
 
 func share(part, whole float64) string {
