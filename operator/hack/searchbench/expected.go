@@ -24,6 +24,8 @@ const (
 	// limitAtEnd: the limit of every device of the class is at one place of its brackets, so an
 	// interval holds it always or never.
 	limitAtEnd = "the search tries the very rate that the device forwards, so the limit is the lower end of every bracket"
+	// lessThanWidth: a change that the width hides is no drift.
+	lessThanWidth = "the device changes by less than a width in five searches, and the interval holds all of that"
 	// noiseWithin: brackets that are alike tell too little of the noise.
 	noiseWithin = "noise within the width puts the limit at an end of its brackets, and an interval that leaves out 5 % of them misses it too often"
 	// noiseLowers: the limits that repeats find have a skewed distribution.
@@ -34,7 +36,7 @@ var reasonsAbove = map[string]map[v1alpha1.SearchMethod]string{
 	"hard cap":               {v1alpha1.MethodMLRsearch: limitAtEnd},
 	"two bands":              {v1alpha1.MethodMLRsearch: limitAtEnd},
 	"less loss at more load": {v1alpha1.MethodMLRsearch: limitAtEnd},
-	"slowing down":           {v1alpha1.MethodMLRsearch: limitAtEnd},
+	"slowing down":           {v1alpha1.MethodMLRsearch: lessThanWidth},
 	"cap, quiet":             {v1alpha1.MethodMLRsearch: noiseWithin, v1alpha1.MethodRFC2544: noiseWithin},
 	"cap, mild noise":        {v1alpha1.MethodMLRsearch: noiseWithin, v1alpha1.MethodRFC2544: noiseWithin},
 	"knee, quiet":            {v1alpha1.MethodMLRsearch: noiseWithin, v1alpha1.MethodRFC2544: noiseWithin},

@@ -102,7 +102,7 @@ func TestReasonsAbove(t *testing.T) {
 func TestLimitIsAtTheBracketsEnd(t *testing.T) {
 	instr := repeatedRun(v1alpha1.MethodMLRsearch)
 	for _, class := range Classes() {
-		if reasonsAbove[class.Name][v1alpha1.MethodMLRsearch] != limitAtEnd || class.Name == "slowing down" {
+		if reasonsAbove[class.Name][v1alpha1.MethodMLRsearch] != limitAtEnd {
 			continue
 		}
 		for seed := range uint64(10) {
