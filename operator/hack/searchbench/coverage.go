@@ -18,7 +18,7 @@ const (
 	repeatsOfRun = 5
 	// wholeFrame is what a trial of one second cannot show: a device has lost a frame or none.
 	wholeFrame = 1
-	// firstSeed starts the seeds after those that the formula of the interval was chosen with.
+	// firstSeed keeps the devices apart from those of the comparison with another search.
 	firstSeed = 10_000
 	// noiseOfSlower starts other noise for the slower device.
 	noiseOfSlower = 1 << 32

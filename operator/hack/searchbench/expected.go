@@ -26,7 +26,7 @@ const (
 	limitAtEnd = "the search tries the very rate that the device forwards, so the limit is the lower end of every bracket"
 	// lessThanWidth: a change that the width hides is no drift.
 	lessThanWidth = "the device changes by less than a width in five searches, and the interval holds all of that"
-	// noiseWithin: brackets that are alike tell too little of the noise.
+	// noiseWithin: brackets that are alike say too little of the noise.
 	noiseWithin = "noise within the width puts the limit at an end of its brackets, and an interval that leaves out 5 % of them misses it too often"
 	// noiseLowers: the limits that repeats find have a skewed distribution.
 	noiseLowers = "noise ends a search too low and hardly ever too high, and the interval reaches to the highest upper bound"

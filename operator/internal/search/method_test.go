@@ -129,7 +129,7 @@ func TestHalvingLooksHigher(t *testing.T) {
 		higher  int
 	}{
 		"in the band":          {simulated.TwoBands{FromFramesPerSecond: 4.5e6, ToFramesPerSecond: 7.5e6, CapacityFramesPerSecond: 12e6, LossRatio: 0.003}, true, 1},
-		"beside the band":      {simulated.TwoBands{FromFramesPerSecond: 3e6, ToFramesPerSecond: 5e6, CapacityFramesPerSecond: 8e6, LossRatio: 0.003}, false, 0},
+		"outside the band":     {simulated.TwoBands{FromFramesPerSecond: 3e6, ToFramesPerSecond: 5e6, CapacityFramesPerSecond: 8e6, LossRatio: 0.003}, false, 0},
 		"less loss when busy":  {simulated.Inverting{CapacityFramesPerSecond: 10e6, IdleLossRatio: 0.01}, true, 1},
 		"a cap":                {simulated.HardCap{CapacityFramesPerSecond: 8e6}, false, 0},
 		"a knee, in two loads": {simulated.SoftKnee{KneeFramesPerSecond: 5e6, CapacityFramesPerSecond: 8e6, MaxLossRatio: 0.02}, false, 2},
