@@ -225,7 +225,7 @@ bench-search: ## Compare the search with the MLRsearch package on simulated devi
 	@test/scripts/prerequisites.sh go
 	@test/scripts/bench-search.sh -seeds $(SEEDS)
 
-bench-statistics: ## Print how often the 95 % interval of repeated runs holds the throughput of simulated devices, and how often a baseline raises a false alarm; fails outside of 93 to 97 %.
+bench-statistics: ## Print how often the 95 % interval of repeated runs holds the throughput of simulated devices, how often a baseline raises a false alarm and how often it finds a slower device; fails outside of 93 to 97 % without a known reason.
 	@test/scripts/prerequisites.sh go
 	@cd operator && go run ./hack/searchbench -statistics -seeds $(DEVICES)
 

@@ -50,6 +50,10 @@ const (
 	DoubtBaselineUncertain DoubtCode = "BaselineUncertain"
 	// DoubtLoadsDiffer: the two runs measured at loads that differ too much.
 	DoubtLoadsDiffer DoubtCode = "LoadsDiffer"
+	// DoubtDrift: the repeats rise or fall one after the other.
+	DoubtDrift DoubtCode = "Drift"
+	// DoubtLossInversion: in every repeat a load above the upper bound met the goal.
+	DoubtLossInversion DoubtCode = WarningLossInversion
 	// DoubtChance: the repeats of the two runs differ no more than chance explains.
 	DoubtChance DoubtCode = "Chance"
 )

@@ -23,19 +23,21 @@ type Statistics struct {
 	// +required
 	CoefficientOfVariationPartsPerMillion int64 `json:"coefficientOfVariationPartsPerMillion"`
 
-	// confidenceLow is the lower end of the 95 % confidence interval.
-	// +required
-	ConfidenceLow int64 `json:"confidenceLow"`
+	// confidenceLow is the lower end of the 95 % confidence interval. Absent with limitedBy
+	// Drift or LossInversion.
+	// +optional
+	ConfidenceLow *int64 `json:"confidenceLow,omitempty"`
 
 	// confidenceHigh is its upper end, rounded up.
-	// +required
-	ConfidenceHigh int64 `json:"confidenceHigh"`
+	// +optional
+	ConfidenceHigh *int64 `json:"confidenceHigh,omitempty"`
 
 	// resolution is the mean distance between the bounds of a search.
 	// +optional
 	Resolution *int64 `json:"resolution,omitempty"`
 
-	// limitedBy is Resolution where a smaller widthPartsPerMillion shows more.
+	// limitedBy is Resolution where a smaller widthPartsPerMillion shows more, and Drift or
+	// LossInversion where the limit is not one number.
 	// +optional
 	LimitedBy StatisticsLimit `json:"limitedBy,omitempty"`
 
@@ -58,8 +60,16 @@ type Statistics struct {
 // +kubebuilder:validation:MaxLength=64
 type StatisticsLimit string
 
-// LimitedByResolution means that the search's resolution hides the scatter.
-const LimitedByResolution StatisticsLimit = "Resolution"
+const (
+	// LimitedByResolution means that the search's resolution hides the scatter.
+	LimitedByResolution StatisticsLimit = "Resolution"
+	// LimitedByDrift means that the repeats rise or fall one after the other: the limit is not
+	// the same in all of them.
+	LimitedByDrift StatisticsLimit = StatisticsLimit(DoubtDrift)
+	// LimitedByLossInversion means that in every repeat a load above the upper bound met the
+	// goal: the device has more than one limit.
+	LimitedByLossInversion StatisticsLimit = StatisticsLimit(DoubtLossInversion)
+)
 
 // CensoredRepeats are the repeats of a throughput of which at least one is only a floor: nothing
 // showed the device's limit, as the generator or the maximum load came first, or the search

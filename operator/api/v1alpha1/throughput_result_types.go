@@ -75,6 +75,11 @@ type ThroughputResult struct {
 	// +optional
 	UpperBoundCause UpperBoundCause `json:"upperBoundCause,omitempty"`
 
+	// lossInversionFramesPerSecond is the highest load above the upper bound that met the goal;
+	// the largest of the repeats. Absent: none did.
+	// +optional
+	LossInversionFramesPerSecond *int64 `json:"lossInversionFramesPerSecond,omitempty"`
+
 	// lossPartsPerMillion at the relevant lower bound.
 	// +required
 	LossPartsPerMillion int64 `json:"lossPartsPerMillion"`

@@ -42,7 +42,7 @@ type shape struct {
 func (c Class) Bed(seed uint64) Bed {
 	random := rand.New(rand.NewPCG(seed, 7))
 	bed := c.bed(shape{capacity: minCapacity + random.Float64()*(maxCapacity-minCapacity), knee: 0.6 + random.Float64()*0.3})
-	bed.Driver.Seed = seed
+	bed.Driver.Seed, bed.Driver.WithoutDistributions = seed, true
 	return bed
 }
 

@@ -124,10 +124,15 @@ func judge(criterion v1alpha1.Criterion, verdict v1alpha1.Verdict, f figure.Figu
 		if f.Statistics == nil {
 			return Undecided(verdict, v1alpha1.DoubtNotMeasured, of+" has no confidence interval: it takes two repeats with the figure in each", "raise measurements.repeats")
 		}
-		value = f.Statistics.ConfidenceHigh
+		end := f.Statistics.ConfidenceHigh
 		if criterion.AtLeast != nil {
-			value = f.Statistics.ConfidenceLow
+			end = f.Statistics.ConfidenceLow
 		}
+		if end == nil {
+			why, _ := figure.NewDoubt(v1alpha1.DoubtCode(f.Statistics.LimitedBy), f.Metric)
+			return Undecided(verdict, why.Code, of+" has no confidence interval: "+why.Text, why.Remedy)
+		}
+		value = *end
 	}
 	return compare(criterion, verdict, value, f.Doubts)
 }

@@ -8,7 +8,7 @@ import (
 
 func TestConfidenceLimit(t *testing.T) {
 	limits := func(metric v1alpha1.Metric, low, high int64) []v1alpha1.Statistics {
-		return []v1alpha1.Statistics{{Metric: metric, N: 5, Mean: (low + high) / 2, ConfidenceLow: low, ConfidenceHigh: high}}
+		return []v1alpha1.Statistics{{Metric: metric, N: 5, Mean: (low + high) / 2, ConfidenceLow: new(int64(low)), ConfidenceHigh: new(int64(high))}}
 	}
 	arrived := v1alpha1.Delays{Samples: 10}
 	results := []v1alpha1.FrameResult{{
@@ -16,6 +16,10 @@ func TestConfidenceLimit(t *testing.T) {
 		Throughput: []v1alpha1.ThroughputResult{
 			{Goal: "NDR", FramesPerSecond: 1000, Statistics: limits(v1alpha1.MetricThroughputFramesPerSecond, 900, 1100)},
 			{Goal: "PDR", FramesPerSecond: 1000},
+			{Goal: "drift", FramesPerSecond: 1000, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtDrift}, Statistics: []v1alpha1.Statistics{
+				{Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 5, Mean: 1000, LimitedBy: v1alpha1.LimitedByDrift}}},
+			{Goal: "two limits", FramesPerSecond: 1000, Statistics: []v1alpha1.Statistics{
+				{Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 5, Mean: 1000, LimitedBy: v1alpha1.LimitedByLossInversion}}},
 			{Goal: "floor", FramesPerSecond: 1000, UpperBoundCause: v1alpha1.CauseGeneratorCeiling, Censored: &v1alpha1.CensoredRepeats{Repeats: 1, N: 2, Values: []int64{1000, 1100}}},
 		},
 		Latency: []v1alpha1.LatencyResult{{Load: "half", Directions: []v1alpha1.LatencyDirectionResult{
@@ -47,6 +51,10 @@ func TestConfidenceLimit(t *testing.T) {
 			"ThroughputFramesPerSecond of PDR has no confidence interval: it takes two repeats with the figure in each (NotMeasured): raise measurements.repeats"},
 		"a floor": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "floor", "", 1, 0), v1alpha1.VerdictInconclusive,
 			"ThroughputFramesPerSecond of floor has no confidence interval: the generator, not the device, may be the limit (GeneratorCeiling): give the generator more CPU"},
+		"a drift": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "drift", "", 1, 0), v1alpha1.VerdictInconclusive,
+			"ThroughputFramesPerSecond of drift has no confidence interval: the repeats rise or fall one after the other, so the device or the testbed changed while it was measured (Drift): warm up for longer, look for what changes with time, and measure again"},
+		"two limits": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "two limits", "", 1, 0), v1alpha1.VerdictInconclusive,
+			"ThroughputFramesPerSecond of two limits has no confidence interval: in every repeat a load above the upper bound met the goal, so the limit is not one number (LossInversion): measure the loss at each load with measurements.frameLossRate"},
 		"no such goal": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "X", "", 1, 0), v1alpha1.VerdictInconclusive,
 			"ThroughputFramesPerSecond of X has no figure: the goal was not measured (NotMeasured): measure it, or leave the criterion out"},
 		"another metric": {criterion(v1alpha1.MetricLatencyP50, "", "half", 0, 1), v1alpha1.VerdictInconclusive,

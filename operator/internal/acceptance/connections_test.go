@@ -11,7 +11,7 @@ import (
 func TestConnections(t *testing.T) {
 	result := &v1alpha1.ConnectionsResult{Loads: []v1alpha1.ConnectionsLoadResult{
 		{Name: "web", EstablishedConnectionsPerSecond: new(int64(980)), FailedPartsPerMillion: 20,
-			Statistics: []v1alpha1.Statistics{{Metric: v1alpha1.MetricConnectionsEstablished, N: 3, ConfidenceLow: 900, ConfidenceHigh: 1060}}},
+			Statistics: []v1alpha1.Statistics{{Metric: v1alpha1.MetricConnectionsEstablished, N: 3, ConfidenceLow: new(int64(900)), ConfidenceHigh: new(int64(1060))}}},
 		{Name: "table", HeldConnections: new(int64(5000))},
 	}}
 	for name, test := range map[string]struct {

@@ -17,7 +17,7 @@ func TestTCP(t *testing.T) {
 		}},
 		{Streams: 4, Directions: []v1alpha1.TCPDirectionResult{{
 			Direction: "Forward", GoodputBitsPerSecond: 3000,
-			Statistics: []v1alpha1.Statistics{{Metric: v1alpha1.MetricTCPGoodput, N: 3, ConfidenceLow: 2500, ConfidenceHigh: 3500}},
+			Statistics: []v1alpha1.Statistics{{Metric: v1alpha1.MetricTCPGoodput, N: 3, ConfidenceLow: new(int64(2500)), ConfidenceHigh: new(int64(3500))}},
 		}}},
 	}}
 	asked := &v1alpha1.TCP{Streams: []int32{1, 4}}

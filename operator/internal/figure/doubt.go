@@ -46,6 +46,8 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtFramesUnaccounted: {"frames arrived that are none of a trial's, or too late to be known", "keep other traffic off the path, and measure again"},
 	v1alpha1.DoubtStretchedTrials:   {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
 	v1alpha1.DoubtRefragmented:      {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
+	v1alpha1.DoubtDrift:             {"the repeats rise or fall one after the other, so the device or the testbed changed while it was measured", "warm up for longer, look for what changes with time, and measure again"},
+	v1alpha1.DoubtLossInversion:     {"in every repeat a load above the upper bound met the goal, so the limit is not one number", "measure the loss at each load with measurements.frameLossRate"},
 	v1alpha1.DoubtPartlyCounted:     {"the generator looked at a part of the frames alone", "use a generator that looks at all of them, or a load of which it times every frame"},
 	v1alpha1.DoubtNotMeasured:       {"the generator or the time did not allow it", "see the run's warnings"},
 	v1alpha1.DoubtNotCounted:        {"the generator does not count it on this path", "name another metric, or use a generator that counts it"},
@@ -95,7 +97,7 @@ func sideOf(code v1alpha1.DoubtCode, m Metric) Side {
 			return 0
 		}
 		return Above
-	case v1alpha1.DoubtIrregularResult, v1alpha1.DoubtLoadOfFloor, v1alpha1.DoubtPartlyCounted:
+	case v1alpha1.DoubtIrregularResult, v1alpha1.DoubtLoadOfFloor, v1alpha1.DoubtPartlyCounted, v1alpha1.DoubtLossInversion:
 		return Above
 	}
 	return either

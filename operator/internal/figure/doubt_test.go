@@ -52,6 +52,8 @@ func TestSides(t *testing.T) {
 		{v1alpha1.DoubtStretchedTrials, v1alpha1.MetricLatencyMin, 0},
 		{v1alpha1.DoubtRefragmented, v1alpha1.MetricLoss, either},
 		{v1alpha1.DoubtFramesUnaccounted, v1alpha1.MetricLoss, Below},
+		{v1alpha1.DoubtDrift, v1alpha1.MetricThroughputFramesPerSecond, either},
+		{v1alpha1.DoubtLossInversion, v1alpha1.MetricThroughputFramesPerSecond, Above},
 		{"OfALaterVersion", v1alpha1.MetricLoss, either},
 	} {
 		doubt, concerns := NewDoubt(test.code, test.metric)

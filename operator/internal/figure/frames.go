@@ -93,6 +93,7 @@ func (w *walk) throughput(key Key, t v1alpha1.ThroughputResult) {
 	rate.addKnown("ThroughputFragmentsPerSecond", t.FragmentsPerSecond)
 	p.add("ThroughputLowerBoundFramesPerSecond", t.LowerBoundFramesPerSecond)
 	p.addKnown("ThroughputUpperBoundFramesPerSecond", t.UpperBoundFramesPerSecond)
+	p.addKnown("ThroughputLossInversionFramesPerSecond", t.LossInversionFramesPerSecond)
 	if t.PeakFramesPerSecond > 0 {
 		p.add("ThroughputPeakFramesPerSecond", t.PeakFramesPerSecond)
 	}

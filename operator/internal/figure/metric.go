@@ -104,6 +104,7 @@ var ofGoalsAndLoads = []Metric{
 	{"ThroughputFragmentsPerSecond", FragmentsPerSecond, Higher, OfGoal, "throughput in fragments", 0},
 	{"ThroughputLowerBoundFramesPerSecond", FramesPerSecond, Higher, OfGoal, "lower bound", 0},
 	{"ThroughputUpperBoundFramesPerSecond", FramesPerSecond, Higher, OfGoal, "upper bound", 0},
+	{"ThroughputLossInversionFramesPerSecond", FramesPerSecond, Neither, OfGoal, "load above the upper bound that met the goal", 0},
 	{"ThroughputPeakFramesPerSecond", FramesPerSecond, Neither, OfGoal, "largest rate over a millisecond", 0},
 	{"ServiceTimeNanoseconds", Nanoseconds, Lower, OfGoal, "the device's time of a core for a frame", Shown},
 	{"ServiceTimeLowNanoseconds", Nanoseconds, Lower, OfGoal, "the device's time for a frame, at least", 0},

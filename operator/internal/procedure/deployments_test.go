@@ -95,10 +95,10 @@ func TestIntervalIsOverDeployments(t *testing.T) {
 		return Results(instr, deployed(t, instr, launches, 0, false)).Frames[0].Throughput[0].Statistics[0]
 	}
 	chain, trials := of(v1alpha1.RepeatChain), of("")
-	if chain.N != 3 || chain.Maximum-chain.Minimum < 30_000 || chain.ConfidenceLow > 400_000 || chain.ConfidenceHigh < 440_000 {
+	if chain.N != 3 || chain.Maximum-chain.Minimum < 30_000 || *chain.ConfidenceLow > 400_000 || *chain.ConfidenceHigh < 440_000 {
 		t.Errorf("over deployments: %+v", chain)
 	}
-	if trials.N != 3 || trials.Maximum != trials.Minimum || trials.ConfidenceHigh > 410_000 {
+	if trials.N != 3 || trials.Maximum != trials.Minimum || *trials.ConfidenceHigh > 410_000 {
 		t.Errorf("on one deployment: %+v", trials)
 	}
 }

@@ -96,7 +96,7 @@ func addPairs(row *v1alpha1.NoisyNeighborDifference, pairs []pair) {
 		row.Pairs, row.WithoutFirst, row.WithoutLast = 0, nil, nil
 		return
 	}
-	interval, ok := statistics.IntervalOfLimit(ratios)
+	interval, ok := statistics.IntervalOfDifference(ratios)
 	if !known || !ok || row.DifferencePartsPerMillion == nil {
 		return
 	}

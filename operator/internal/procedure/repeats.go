@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/statistics"
@@ -132,6 +134,11 @@ func (w *replay) combineThroughput(list []v1alpha1.ThroughputResult, size measur
 		for _, t := range group[1:] {
 			widen(&first, t)
 		}
+		for _, s := range first.Statistics {
+			if s.LimitedBy == v1alpha1.LimitedByDrift {
+				first.Doubts = distinct(append(first.Doubts, v1alpha1.DoubtDrift))
+			}
+		}
 		first.FramesPerSecond = rate
 		first.FragmentsPerSecond = fragmentsPerSecond(rate, size)
 		first.Layer1BitsPerSecond = int64(w.instr.Layer1BitsPerSecond(float64(rate), size))
@@ -171,12 +178,23 @@ func (w *replay) limitStatistics(group []v1alpha1.ThroughputResult, rates []int6
 	if !ok {
 		return out
 	}
+	oneLimit := slices.ContainsFunc(group, func(t v1alpha1.ThroughputResult) bool { return t.LossInversionFramesPerSecond == nil })
 	for i := range out {
-		out[i].ConfidenceLow, out[i].ConfidenceHigh = max(0, int64(math.Floor(limit.Low))), int64(math.Ceil(limit.High))
-		out[i].Resolution = new(int64(math.Ceil(limit.Resolution)))
-		if limit.ResolutionLimited {
-			out[i].LimitedBy = v1alpha1.LimitedByResolution
+		s := &out[i]
+		s.ConfidenceLow, s.ConfidenceHigh = new(max(0, int64(math.Floor(limit.Low)))), new(int64(math.Ceil(limit.High)))
+		s.Resolution = new(int64(math.Ceil(limit.Resolution)))
+		switch {
+		case !oneLimit:
+			s.LimitedBy = v1alpha1.LimitedByLossInversion
+		case statistics.Drift(brackets):
+			s.LimitedBy = v1alpha1.LimitedByDrift
+		case limit.ResolutionLimited:
+			s.LimitedBy = v1alpha1.LimitedByResolution
+			continue
+		default:
+			continue
 		}
+		s.ConfidenceLow, s.ConfidenceHigh = nil, nil
 	}
 	return out
 }
@@ -209,6 +227,9 @@ func widen(into *v1alpha1.ThroughputResult, t v1alpha1.ThroughputResult) {
 	}
 	if causeSeverity(t.UpperBoundCause) > causeSeverity(into.UpperBoundCause) {
 		into.UpperBoundCause = t.UpperBoundCause
+	}
+	if more := t.LossInversionFramesPerSecond; more != nil {
+		into.LossInversionFramesPerSecond = new(max(*more, ptr.Deref(into.LossInversionFramesPerSecond, 0)))
 	}
 	into.LossPartsPerMillion = max(into.LossPartsPerMillion, t.LossPartsPerMillion)
 	into.Trials += t.Trials
@@ -447,8 +468,8 @@ func summarized(metric v1alpha1.Metric, list []int64, figure int64) []v1alpha1.S
 		Metric: metric, N: int32(len(list)), Mean: figure,
 		StandardDeviation:                     int64(math.Round(s.StandardDeviation)),
 		CoefficientOfVariationPartsPerMillion: int64(math.Round(s.VariationPartsPerMillion)),
-		ConfidenceLow:                         max(0, int64(math.Floor(s.Low))),
-		ConfidenceHigh:                        int64(math.Ceil(s.High)),
+		ConfidenceLow:                         new(max(0, int64(math.Floor(s.Low)))),
+		ConfidenceHigh:                        new(int64(math.Ceil(s.High))),
 		Minimum:                               s.Minimum,
 		Maximum:                               s.Maximum,
 		Values:                                s.Values,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,7 +74,7 @@ func TestRepeatsOfASteadyDevice(t *testing.T) {
 			s, kept := &single.Statistics[0], 1-float64(instructions().Throughput.Goals[j].LossPartsPerMillion)/1e6
 			low, high := float64(single.LowerBoundFramesPerSecond)*kept, float64(*single.UpperBoundFramesPerSecond)*kept
 			s.Resolution = new(int64(math.Ceil(high - low)))
-			s.ConfidenceLow, s.ConfidenceHigh = int64(math.Floor(low)), int64(math.Ceil(low+0.95*(high-low)))
+			s.ConfidenceLow, s.ConfidenceHigh = new(int64(math.Floor(low))), new(int64(math.Ceil(low+0.95*(high-low))))
 			if diff := cmp.Diff(single, throughput); diff != "" {
 				t.Error(diff)
 			}
@@ -106,7 +107,7 @@ func TestRepeatsOfANoisyDevice(t *testing.T) {
 		switch {
 		case s.N != 5 || len(s.Values) != 5 || s.Mean != r.FramesPerSecond || s.Mean != sum/5:
 			t.Errorf("%+v", s)
-		case s.ConfidenceLow > s.Mean || s.ConfidenceHigh < s.Mean || s.StandardDeviation == 0 || s.CoefficientOfVariationPartsPerMillion == 0:
+		case *s.ConfidenceLow > s.Mean || *s.ConfidenceHigh < s.Mean || s.StandardDeviation == 0 || s.CoefficientOfVariationPartsPerMillion == 0:
 			t.Errorf("%+v", s)
 		case s.Minimum > s.Mean || s.Maximum < s.Mean || r.LowerBoundFramesPerSecond > s.Minimum+1 || *r.UpperBoundFramesPerSecond < s.Maximum:
 			t.Errorf("%+v does not enclose %+v", r, s)
@@ -222,6 +223,43 @@ func TestWhatIsCensored(t *testing.T) {
 	}
 }
 
+// TestWithoutOneLimit checks that there is no interval of a limit that drifts or of which there
+// are several, and that the values stay.
+func TestWithoutOneLimit(t *testing.T) {
+	w := &replay{instr: instructions()}
+	of := func(loss v1alpha1.UpperBoundCause, inversion int64, lows ...int64) v1alpha1.ThroughputResult {
+		var list []v1alpha1.ThroughputResult
+		for i, low := range lows {
+			r := bracketed(low, low, low+20, loss)
+			if inversion > 0 && i > 0 {
+				r.LossInversionFramesPerSecond = new(inversion + int64(i))
+			}
+			list = append(list, r)
+		}
+		return w.combineThroughput(list, measure.FrameSize(64))[0]
+	}
+	falling := []int64{1100, 1080, 1070, 1040, 1030}
+	drift := of(v1alpha1.CauseDeviceLoss, 0, falling...)
+	s := drift.Statistics[0]
+	if s.ConfidenceLow != nil || s.ConfidenceHigh != nil || s.LimitedBy != v1alpha1.LimitedByDrift || s.Mean != 1064 || !slices.Equal(s.Values, falling) ||
+		!slices.Equal(drift.Doubts, []v1alpha1.DoubtCode{v1alpha1.DoubtDrift}) {
+		t.Errorf("falling: %+v", drift)
+	}
+	if floor := of(v1alpha1.CauseMaximumLoad, 0, falling...); len(floor.Statistics) > 0 || len(floor.Doubts) > 0 {
+		t.Errorf("floors: %+v", floor)
+	}
+	some := of(v1alpha1.CauseDeviceLoss, 2000, 1000, 1000, 1000)
+	if s := some.Statistics[0]; s.ConfidenceLow == nil || s.LimitedBy != v1alpha1.LimitedByResolution || *some.LossInversionFramesPerSecond != 2002 {
+		t.Errorf("one repeat has one limit: %+v", some)
+	}
+	inverted := bracketed(1000, 1000, 1020, v1alpha1.CauseDeviceLoss)
+	inverted.LossInversionFramesPerSecond = new(int64(2000))
+	all := w.combineThroughput([]v1alpha1.ThroughputResult{inverted, inverted}, measure.FrameSize(64))[0]
+	if s := all.Statistics[0]; s.ConfidenceLow != nil || s.ConfidenceHigh != nil || s.LimitedBy != v1alpha1.LimitedByLossInversion || len(all.Doubts) > 0 {
+		t.Errorf("every repeat has two: %+v", all)
+	}
+}
+
 // Bounds that contradict each other give an interval with each of them in it.
 func TestCombineRepeatsThatDiffer(t *testing.T) {
 	w := &replay{instr: instructions()}
@@ -231,7 +269,7 @@ func TestCombineRepeatsThatDiffer(t *testing.T) {
 	want := []v1alpha1.Statistics{{
 		// 12.7062 * 21.2132 / sqrt(2) is 190.59 to each side of 1025, between the middles.
 		Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 2, Mean: 1015, StandardDeviation: 21, CoefficientOfVariationPartsPerMillion: 20900,
-		ConfidenceLow: 834, ConfidenceHigh: 1216, Resolution: new(int64(20)), Minimum: 1000, Maximum: 1030, Values: []int64{1000, 1030},
+		ConfidenceLow: new(int64(834)), ConfidenceHigh: new(int64(1216)), Resolution: new(int64(20)), Minimum: 1000, Maximum: 1030, Values: []int64{1000, 1030},
 	}}
 	if diff := cmp.Diff(want, got.Statistics); diff != "" || got.FramesPerSecond != 1015 || got.Censored != nil {
 		t.Errorf("%+v\n%s", got, diff)

@@ -148,6 +148,9 @@ func (w *replay) searchResults(p *part) []v1alpha1.ThroughputResult {
 			upper := signed(r.UpperBoundFramesPerSecond)
 			result.UpperBoundFramesPerSecond = &upper
 		}
+		if r.LossInversionFramesPerSecond > 0 {
+			result.LossInversionFramesPerSecond = new(signed(r.LossInversionFramesPerSecond))
+		}
 		out = append(out, result)
 	}
 	return out

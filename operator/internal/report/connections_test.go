@@ -46,7 +46,7 @@ func connectionsResults() *v1alpha1.ConnectionsResult {
 				FailedPartsPerMillion: 17_392, ForwardBitsPerSecond: 5_068_800, ReverseBitsPerSecond: 40_550_400, Retransmits: 41, GeneratorCPUPartsPerMillion: 223_000,
 				Statistics: []v1alpha1.Statistics{{
 					Metric: v1alpha1.MetricConnectionsEstablished, N: 2, Mean: 4950, StandardDeviation: 14, CoefficientOfVariationPartsPerMillion: 2857,
-					ConfidenceLow: 4823, ConfidenceHigh: 5077, Minimum: 4940, Maximum: 4960, Values: []int64{4940, 4960},
+					ConfidenceLow: new(int64(4823)), ConfidenceHigh: new(int64(5077)), Minimum: 4940, Maximum: 4960, Values: []int64{4940, 4960},
 				}},
 			},
 			{

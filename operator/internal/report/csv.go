@@ -114,12 +114,14 @@ func statisticsCells(s *v1alpha1.Statistics) []string {
 	if s == nil {
 		return make([]string, 11)
 	}
-	resolution := ""
-	if s.Resolution != nil {
-		resolution = count(*s.Resolution)
+	optional := func(n *int64) string {
+		if n == nil {
+			return ""
+		}
+		return count(*n)
 	}
 	return []string{
 		count(s.N), count(s.Mean), count(s.StandardDeviation), count(s.CoefficientOfVariationPartsPerMillion),
-		count(s.ConfidenceLow), count(s.ConfidenceHigh), resolution, string(s.LimitedBy), count(s.Minimum), count(s.Maximum), join(s.Values, count[int64]),
+		optional(s.ConfidenceLow), optional(s.ConfidenceHigh), optional(s.Resolution), string(s.LimitedBy), count(s.Minimum), count(s.Maximum), join(s.Values, count[int64]),
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ func join(values []int64, text func(int64) string) string {
 func statisticCells(s v1alpha1.Statistics, text func(int64) string) []string {
 	return []string{
 		count(s.N), text(s.Mean), text(s.StandardDeviation), percent(s.CoefficientOfVariationPartsPerMillion),
-		text(s.ConfidenceLow), text(s.ConfidenceHigh), text(s.Minimum), text(s.Maximum), join(s.Values, text),
+		known(s.ConfidenceLow, text), known(s.ConfidenceHigh, text), text(s.Minimum), text(s.Maximum), join(s.Values, text),
 	}
 }
 
@@ -31,6 +32,13 @@ func statisticHeads(unit string) []column {
 	}
 }
 
+// limitNotes say what limits the precision, and why there is no interval.
+var limitNotes = map[v1alpha1.StatisticsLimit]string{
+	v1alpha1.LimitedByResolution:    "limited by resolution",
+	v1alpha1.LimitedByDrift:         "no interval: they drift",
+	v1alpha1.LimitedByLossInversion: "no interval: a higher load met the goal",
+}
+
 func throughputRepeats(doc Document) section {
 	s := section{
 		title:   "Throughput over repeats",
@@ -39,11 +47,7 @@ func throughputRepeats(doc Document) section {
 	for _, frame := range doc.Results {
 		for _, t := range frame.Throughput {
 			for _, statistics := range t.Statistics {
-				note := none
-				if statistics.LimitedBy == v1alpha1.LimitedByResolution {
-					note = "limited by resolution"
-				}
-				cells := []string{frameName(frame), t.Goal, known(statistics.Resolution, kiloFrames), note}
+				cells := []string{frameName(frame), t.Goal, known(statistics.Resolution, kiloFrames), cmp.Or(limitNotes[statistics.LimitedBy], none)}
 				s.rows = append(s.rows, append(cells, statisticCells(statistics, kiloFrames)...))
 			}
 			if t.Censored != nil {

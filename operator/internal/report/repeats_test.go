@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,7 +66,7 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	throughput := run.Status.Results[0].Throughput
 	throughput[0].Statistics = []v1alpha1.Statistics{{
 		Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 3, Mean: 231_480, StandardDeviation: 1_000,
-		CoefficientOfVariationPartsPerMillion: 4_320, ConfidenceLow: 228_995, ConfidenceHigh: 233_965,
+		CoefficientOfVariationPartsPerMillion: 4_320, ConfidenceLow: new(int64(228_995)), ConfidenceHigh: new(int64(233_965)),
 		Resolution: new(int64(2_883)), LimitedBy: v1alpha1.LimitedByResolution,
 		Minimum: 230_480, Maximum: 232_480, Values: []int64{230_480, 232_480, 231_480},
 	}}
@@ -78,6 +79,26 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	conditions(run, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "there are no acceptance criteria", v1alpha1.ConditionAccepted)
 	meta.RemoveStatusCondition(&run.Status.Conditions, v1alpha1.ConditionStalled)
 	return run, records
+}
+
+// TestWithoutInterval checks that the report and the CSV say why a throughput has no interval.
+func TestWithoutInterval(t *testing.T) {
+	for limit, note := range map[v1alpha1.StatisticsLimit]string{
+		v1alpha1.LimitedByDrift: "no interval: they drift", v1alpha1.LimitedByLossInversion: "no interval: a higher load met the goal",
+	} {
+		s := v1alpha1.Statistics{
+			Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 2, Mean: 2000, LimitedBy: limit, Resolution: new(int64(20)),
+			Minimum: 1000, Maximum: 3000, Values: []int64{3000, 1000},
+		}
+		doc := Document{Results: []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", Statistics: []v1alpha1.Statistics{s}}}}}}
+		got := strings.Join(throughputRepeats(doc).rows[0], "|")
+		if want := "64|NDR|0.020|" + note + "|2|2.000|0.000|0.00|-|-|1.000|3.000|3.000 1.000"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if cells := strings.Join(statisticsCells(&s), "|"); !strings.Contains(cells, "|0|||20|"+string(limit)+"|1000|") {
+			t.Errorf("got %s", cells)
+		}
+	}
 }
 
 // deploymentsOf returns deployments of one function, a minute apart.

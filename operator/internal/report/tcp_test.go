@@ -41,8 +41,8 @@ func tcpResults() *v1alpha1.TCPResult {
 			SenderCPUPartsPerMillion: 655_000, ReceiverCPUPartsPerMillion: 950_000, MaximumSegmentBytes: 1448, CongestionControl: "cubic",
 			Intervals: []v1alpha1.TCPInterval{{StartMilliseconds: 0, SentBitsPerSecond: goodput, Retransmits: retransmits}, {StartMilliseconds: 1000, SentBitsPerSecond: goodput}},
 			Statistics: []v1alpha1.Statistics{
-				{Metric: v1alpha1.MetricTCPGoodput, N: 2, Mean: goodput, StandardDeviation: 1_414_214, CoefficientOfVariationPartsPerMillion: 1500, ConfidenceLow: goodput - 12_700_000, ConfidenceHigh: goodput + 12_700_000, Minimum: goodput - 1_000_000, Maximum: goodput + 1_000_000, Values: []int64{goodput - 1_000_000, goodput + 1_000_000}},
-				{Metric: v1alpha1.MetricTCPRetransmits, N: 2, Mean: retransmits, Minimum: retransmits, Maximum: retransmits, ConfidenceLow: retransmits, ConfidenceHigh: retransmits, Values: []int64{retransmits, retransmits}},
+				{Metric: v1alpha1.MetricTCPGoodput, N: 2, Mean: goodput, StandardDeviation: 1_414_214, CoefficientOfVariationPartsPerMillion: 1500, ConfidenceLow: new(int64(goodput - 12_700_000)), ConfidenceHigh: new(int64(goodput + 12_700_000)), Minimum: goodput - 1_000_000, Maximum: goodput + 1_000_000, Values: []int64{goodput - 1_000_000, goodput + 1_000_000}},
+				{Metric: v1alpha1.MetricTCPRetransmits, N: 2, Mean: retransmits, Minimum: retransmits, Maximum: retransmits, ConfidenceLow: new(int64(retransmits)), ConfidenceHigh: new(int64(retransmits)), Values: []int64{retransmits, retransmits}},
 			},
 		}
 	}

@@ -9,7 +9,12 @@ func (s *state) bisect(g Goal, full target) (candidate, bool) {
 	want := candidate{duration: full.trial, sum: full.sum}
 	if s.settled(full, known) {
 		want.load, want.why = known.lower, "confirm the lower bound again"
-		return want, !s.confirmed(full, known)
+		if !s.confirmed(full, known) {
+			return want, true
+		}
+		want.load, want.optional = s.higher(known, full.width), true
+		want.why = "see whether the device loses less at a load that it forwarded in part of a higher one"
+		return want, want.load > 0
 	}
 	if short, shorter := full.shortened(g); shorter {
 		_, contradicted := s.overruled(short, full)
@@ -22,6 +27,23 @@ func (s *state) bisect(g Goal, full target) (candidate, bool) {
 	}
 	want.load, want.why = s.halfway(known, full.width)
 	return want, true
+}
+
+// higher returns a load above the bounds that a device of one limit misses, and 0 where none has to
+// be tried. Halving passes over loads, so it stops at the lowest loss that it meets. At the maximum load the device forwarded
+// a rate; where that is above the bounds, it may have lost less at that rate, or one width below it.
+func (s *state) higher(known bounds, width float64) uint64 {
+	top := s.trials[s.cfg.MaximumFramesPerSecond]
+	if len(top) == 0 || known.upper == 0 || known.inverted() {
+		return 0
+	}
+	rate := whole(top[0].forwarding())
+	for _, load := range []uint64{rate, down(rate, width, 1)} {
+		if load > known.upper && !narrow(known.upper, load, width) && len(s.trials[load]) == 0 {
+			return load
+		}
+	}
+	return 0
 }
 
 // shortened returns the target of the trials that may search, and false where the goal has none.

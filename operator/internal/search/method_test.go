@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,6 +116,52 @@ func TestMethodsEndAndResume(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestHalvingLooksHigher checks that halving notices a device that loses in one band of loads, or
+// at all low ones, and asks for at most two more trials of any other device.
+func TestHalvingLooksHigher(t *testing.T) {
+	cfg := Config{Goals: Lab(), Method: RFC2544Bisection, MinimumFramesPerSecond: 9001, MaximumFramesPerSecond: 14_880_952}
+	for name, test := range map[string]struct {
+		device  simulated.Device
+		inverts bool
+		higher  int
+	}{
+		"in the band":          {simulated.TwoBands{FromFramesPerSecond: 4.5e6, ToFramesPerSecond: 7.5e6, CapacityFramesPerSecond: 12e6, LossRatio: 0.003}, true, 1},
+		"outside the band":     {simulated.TwoBands{FromFramesPerSecond: 3e6, ToFramesPerSecond: 5e6, CapacityFramesPerSecond: 8e6, LossRatio: 0.003}, false, 0},
+		"less loss when busy":  {simulated.Inverting{CapacityFramesPerSecond: 10e6, IdleLossRatio: 0.01}, true, 1},
+		"a cap":                {simulated.HardCap{CapacityFramesPerSecond: 8e6}, false, 0},
+		"a knee, in two loads": {simulated.SoftKnee{KneeFramesPerSecond: 5e6, CapacityFramesPerSecond: 8e6, MaxLossRatio: 0.02}, false, 2},
+		"a collapse":           {simulated.Collapse{CapacityFramesPerSecond: 8e6}, false, 0},
+	} {
+		history, results := run(t, cfg, simulate(test.device, 1))
+		higher := 0
+		for i, trial := range history {
+			step, err := Next(cfg, history[:i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(step.Why, "loses less") && step.LoadFramesPerSecond == trial.LoadFramesPerSecond {
+				higher++
+			}
+		}
+		limited, ok := test.device.(interface{ Limit(float64) float64 })
+		for i, r := range results {
+			if (r.LossInversionFramesPerSecond > 0) != test.inverts || !test.inverts && !r.Regular {
+				t.Errorf("%s: got %+v", name, r)
+			}
+			if ok {
+				limit := limited.Limit(cfg.Goals[i].LossRatio)
+				// A trial does not see a loss of less than a frame, which is just above a knee.
+				if float64(r.LowerBoundFramesPerSecond) > limit*1.002 || float64(r.UpperBoundFramesPerSecond) < limit {
+					t.Errorf("%s: got %+v around %v", name, r, limit)
+				}
+			}
+		}
+		if higher != test.higher {
+			t.Errorf("%s: %d trials at higher loads, want %d", name, higher, test.higher)
+		}
 	}
 }
 

@@ -32,10 +32,38 @@ type LimitInterval struct {
 // The interval leaves out 2.5 % of the distribution on each side. Where that would leave out the
 // mean of the lower ends, loads that are known to be good, it starts there and still holds 95 %.
 // Brackets that differ show that the device varies, and its limits need not have a normal
-// distribution. The interval then holds every bracket too. For the median of the limits that takes
-// no assumption about their distribution: n brackets miss it only where all of them are on one
-// side of it, with a probability of 2^(1-n).
+// distribution: one bad trial makes a load an upper bound for the rest of its search, so a search
+// ends far below the limit more often than above it. The interval then reaches to the highest upper
+// end too. That takes no assumption about the distribution: all n upper ends are below the median
+// of the limits with a probability of 2^-n.
 func IntervalOfLimit(brackets []Bracket) (LimitInterval, bool) {
+	out, ok := interval(brackets)
+	if ok && differ(brackets) {
+		for _, b := range brackets {
+			out.High = max(out.High, b.High)
+		}
+	}
+	return out, ok
+}
+
+// IntervalOfDifference returns the same for brackets that are differences of two limits, which may
+// be far off to either side: where they differ, the interval holds every one of them.
+func IntervalOfDifference(brackets []Bracket) (LimitInterval, bool) {
+	out, ok := interval(brackets)
+	if ok && differ(brackets) {
+		for _, b := range brackets {
+			out.Low, out.High = min(out.Low, b.Low), max(out.High, b.High)
+		}
+	}
+	return out, ok
+}
+
+func differ(brackets []Bracket) bool {
+	return slices.ContainsFunc(brackets, func(b Bracket) bool { return b != brackets[0] })
+}
+
+// interval returns the interval of the two errors.
+func interval(brackets []Bracket) (LimitInterval, bool) {
 	if len(brackets) < 2 {
 		return LimitInterval{}, false
 	}
@@ -57,11 +85,6 @@ func IntervalOfLimit(brackets []Bracket) (LimitInterval, bool) {
 	out.Low, out.High = d.quantile(tail), d.quantile(1-tail)
 	if known := Mean(lows); out.Low > known {
 		out.Low, out.High = known, d.quantile(d.below(known)+confidence)
-	}
-	if len(slices.Compact(slices.Clone(brackets))) > 1 {
-		for _, b := range brackets {
-			out.Low, out.High = min(out.Low, b.Low), max(out.High, b.High)
-		}
 	}
 	return out, true
 }

@@ -19,12 +19,12 @@ func TestIntervalOfLimit(t *testing.T) {
 		"equal brackets hold 95 % of it, from the lower end": {list{{980, 1000}, {980, 1000}, {980, 1000}}, 980, 999, 20, 1e-9, true},
 		// 4.3027 x 28.8675 / sqrt(3) is 71.71 to each side of the middle, 1043.33.
 		"brackets that share nothing": {list{{1000, 1020}, {1050, 1070}, {1050, 1070}}, 971.62, 1115.05, 20, 0.01, false},
-		// Of docs/methodology/worked-example.md.
-		"brackets that hold more than Student's t": {
-			list{{104, 106.1224}, {96, 97.9592}, {100, 102.0408}, {98, 100}, {102, 104.0816}}, 96, 106.1224, 2.0408, 1e-4, false,
+		// Of docs/methodology/worked-example.md: Student's t reaches from 97.054 to 104.987.
+		"a bracket above Student's t": {
+			list{{104, 106.1224}, {96, 97.9592}, {100, 102.0408}, {98, 100}, {102, 104.0816}}, 97.0539, 106.1224, 2.0408, 1e-4, false,
 		},
-		"points, as when nothing is between two loads": {list{{100, 100}, {100, 100}}, 100, 100, 0, 1e-9, false},
-		"brackets that differ a little are all inside": {list{{980, 1000}, {980, 1000}, {980, 1000}, {980, 1000}, {985, 1002}}, 980, 1002, 19.4, 1e-9, true},
+		"points, as when nothing is between two loads":              {list{{100, 100}, {100, 100}}, 100, 100, 0, 1e-9, false},
+		"to the highest upper end, from the mean of the lower ones": {list{{980, 1000}, {980, 1000}, {980, 1000}, {980, 1000}, {985, 1002}}, 981, 1002, 19.4, 1e-9, true},
 		// A sum over the shared 40 has 97.5 % of the distribution below 1095.60; the middles alone, 1093.53.
 		"both errors": {list{{1000, 1050}, {1010, 1060}}, 964.40, 1095.60, 50, 0.01, true},
 	} {
@@ -38,6 +38,21 @@ func TestIntervalOfLimit(t *testing.T) {
 		if got, ok := IntervalOfLimit(few); ok {
 			t.Errorf("%v: %+v", few, got)
 		}
+		if got, ok := IntervalOfDifference(few); ok {
+			t.Errorf("%v: %+v", few, got)
+		}
+	}
+}
+
+// TestIntervalOfDifference checks that a difference has no side to which it is rather off.
+func TestIntervalOfDifference(t *testing.T) {
+	got, ok := IntervalOfDifference([]Bracket{{104, 106.1224}, {96, 97.9592}, {100, 102.0408}, {98, 100}, {102, 104.0816}})
+	if !ok || got.Low != 96 || got.High != 106.1224 {
+		t.Errorf("got %+v", got)
+	}
+	same, ok := IntervalOfDifference([]Bracket{{980, 1000}, {980, 1000}})
+	if limit, _ := IntervalOfLimit([]Bracket{{980, 1000}, {980, 1000}}); !ok || same != limit {
+		t.Errorf("got %+v, want %+v", same, limit)
 	}
 }
 

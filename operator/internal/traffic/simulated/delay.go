@@ -43,7 +43,9 @@ func (d *Driver) delays(out *measure.DirectionOutcome, rate, capacity float64) {
 		out.Jitter = &measure.Jitter{MeanNanoseconds: v.MeanNanoseconds, P99Nanoseconds: min(2*v.MeanNanoseconds, v.MaxNanoseconds), MaxNanoseconds: min(3*v.MeanNanoseconds, v.MaxNanoseconds)}
 	}
 	out.FirstFrameNanoseconds = uint64(base)
-	out.Distributions = distributions(out.Latency)
+	if !d.cfg.WithoutDistributions {
+		out.Distributions = distributions(out.Latency)
+	}
 }
 
 // distributions returns a distribution with the percentiles of delays, nil without samples.

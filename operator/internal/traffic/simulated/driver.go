@@ -32,6 +32,9 @@ type Config struct {
 	// Overhead is what each trial costs in addition to its duration and settling.
 	Overhead time.Duration
 	Seed     uint64
+	// WithoutDistributions leaves the distribution of delays out of outcomes, which takes most of a
+	// trial's computing time.
+	WithoutDistributions bool
 	// ReversePercent is Reverse's share of every load; 0 means all of it.
 	ReversePercent int
 }
