@@ -17,10 +17,7 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		key := size
 		key.Load = load.Load
 		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts).away(load.AwayPartsPerMillion)
-		if bias := load.Bias; bias != nil {
-			w.at(key).add("LatencyBiasP50Nanoseconds", bias.P50Nanoseconds)
-			w.at(key).add("LatencyBiasP99Nanoseconds", bias.P99Nanoseconds)
-		}
+		w.bias(key, load.Bias)
 		for _, d := range load.Directions {
 			at := p
 			at.key.Direction, at.statistics = d.Direction, d.Statistics
@@ -41,6 +38,7 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		key := size
 		key.Load = f.Profile
 		p := w.atLoad(key, f.IntendedFramesPerSecond, nil, f.Doubts).away(f.AwayPartsPerMillion)
+		w.bias(key, f.Bias)
 		p.worst(f.Worst)
 		for _, repeat := range f.Repeats {
 			p.key.Repeat = repeat.Repeat
@@ -53,6 +51,14 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		m.add(w, size, frame)
 	}
 	w.soak(size, frame.Soak)
+}
+
+// bias adds the delay without a device at a load, where it is known.
+func (w *walk) bias(key Key, bias *v1alpha1.LatencyBias) {
+	if bias != nil {
+		w.at(key).add("LatencyBiasP50Nanoseconds", bias.P50Nanoseconds)
+		w.at(key).add("LatencyBiasP99Nanoseconds", bias.P99Nanoseconds)
+	}
 }
 
 // atLoad adds what a load was, and returns the place for its figures.
@@ -285,6 +291,7 @@ func (w *walk) soak(key Key, r *v1alpha1.SoakResult) {
 	}
 	key.Load = measure.SoakLoad
 	p := w.atLoad(key, r.IntendedFramesPerSecond, r.Share, r.Doubts).away(r.AwayPartsPerMillion)
+	w.bias(key, r.Bias)
 	p.add("SoakSendingSeconds", r.SendingSeconds)
 	p.add("SoakLossPartsPerMillion", r.LossPartsPerMillion)
 	p.worst(r.Worst)

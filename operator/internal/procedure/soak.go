@@ -117,6 +117,7 @@ func lostOf(_ measure.Outcome, d measure.DirectionOutcome) uint64 { return d.Los
 func (w *replay) soakResult(p *part) *v1alpha1.SoakResult {
 	out := &v1alpha1.SoakResult{
 		IntendedFramesPerSecond: signed(p.next.IntendedFramesPerSecond), End: v1alpha1.SoakCompleted,
+		Bias:                w.biasAt(p.size, signed(p.next.IntendedFramesPerSecond)),
 		LossPartsPerMillion: p.lossAt(p.next.IntendedFramesPerSecond, lostOf), Share: w.shareOf(p), Doubts: loadDoubtsOf(p.counted),
 		AwayPartsPerMillion: awayOf(p.counted),
 	}

@@ -51,31 +51,24 @@ func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
 	}
 }
 
-// warnBelowBias explains a delay with the device that is below the delay without it.
-func (w *replay) warnBelowBias(d *warningList, size measure.Size) {
+// warnBelowBias explains a delay with the device that is below the delay without it, at the same load
+// or where that is not known, at a low one.
+func (w *replay) warnBelowBias(d *warningList, size measure.Size, load string, bias *v1alpha1.LatencyBias, with v1alpha1.DirectionResult) {
 	low, known := w.latencyBias(size)
-	if !known {
+	if !known || with.Latency.Samples == 0 || with.Latency.P50Nanoseconds >= cmp.Or(bias, &low).P50Nanoseconds {
 		return
 	}
-	for _, l := range w.latencyResults(size) {
-		bias := cmp.Or(l.Bias, &low)
-		for _, direction := range l.Directions {
-			delays := direction.Latency
-			switch {
-			case delays.Samples == 0 || delays.P50Nanoseconds >= bias.P50Nanoseconds:
-			case l.Bias != nil:
-				d.add(v1alpha1.WarningDelayBelowBias, size,
-					"At load %s the median delay of direction %s is %d ns, below the %d ns without a device at the same load: "+
-						"what the device adds is less than what the generator's own delay varies by; do not subtract it.",
-					l.Load, direction.Direction, delays.P50Nanoseconds, bias.P50Nanoseconds)
-			default:
-				d.add(v1alpha1.WarningDelayBelowBias, size,
-					"At load %s the median delay of direction %s is %d ns, below the %d ns without a device. That was measured at %d frames/s, "+
-						"where caches are cold and cores sleep between frames, so it does not hold for this load; do not subtract it.",
-					l.Load, direction.Direction, delays.P50Nanoseconds, bias.P50Nanoseconds, w.lowCalibrationRate(size))
-			}
-		}
+	if bias != nil {
+		d.add(v1alpha1.WarningDelayBelowBias, size,
+			"At load %s the median delay of direction %s is %d ns, below the %d ns without a device at the same load: "+
+				"what the device adds is less than what the generator's own delay varies by; do not subtract it.",
+			load, with.Direction, with.Latency.P50Nanoseconds, bias.P50Nanoseconds)
+		return
 	}
+	d.add(v1alpha1.WarningDelayBelowBias, size,
+		"At load %s the median delay of direction %s is %d ns, below the %d ns without a device. That was measured at %d frames/s, "+
+			"where caches are cold and cores sleep between frames, so it does not hold for this load; do not subtract it.",
+		load, with.Direction, with.Latency.P50Nanoseconds, low.P50Nanoseconds, w.lowCalibrationRate(size))
 }
 
 // warnTwoBands names figures that are the mean of two states of the device.
