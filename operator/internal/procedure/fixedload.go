@@ -66,16 +66,11 @@ func (fixedLoadOf) cpuGroups(p *part) []cpuGroup {
 	return []cpuGroup{{atLoad(p.load.Name), p.counted}}
 }
 
-func (fixedLoadOf) warn(w *replay, d *warningList, size measure.Size, parts []*part) {
+func (fixedLoadOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
 	for _, p := range completed(parts) {
 		warnUnsent(d, p, named("fixed load", p.phase))
 		warnGrowing(d, p, named("fixed load", p.phase))
-		bias := w.biasAt(size, *p.load.FramesPerSecond)
-		for _, repeat := range p.fixedLoadResult().Repeats {
-			for _, direction := range repeat.Directions {
-				w.warnBelowBias(d, size, p.load.Name, bias, direction)
-			}
-		}
+		w.warnLowest(d, p)
 	}
 }
 

@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -190,6 +191,35 @@ func TestEachRateIsCalibratedOnce(t *testing.T) {
 	}
 	if before := Results(instr, records[:len(records)-3]).Frames[0]; before.Soak.Bias != nil || before.FixedLoad[0].Bias != nil {
 		t.Errorf("before the last trials: %+v", before)
+	}
+}
+
+// Of the repeats of a fixed load and the intervals of a soak, the lowest delay below the bias is named once.
+func TestTimedDelayBelowTheBias(t *testing.T) {
+	instr := manyLoads()
+	b := newBench(hardCap())
+	low := uint64(6990)
+	b.spoil = func(r *measure.Record) {
+		slowBias(r)
+		if (r.Stage == stageFixedLoad && r.Load == "other" || r.Stage == stageSoak) && len(r.Outcome.Directions) == 2 {
+			low--
+			r.Outcome.Directions[0].Latency.P50Nanoseconds, r.Outcome.Directions[1].Latency.P50Nanoseconds = low, 7000
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range Results(instr, records).Warnings {
+		if w.Code == v1alpha1.WarningDelayBelowBias && (strings.Contains(w.Message, "load other") || strings.Contains(w.Message, "load soak")) {
+			before, _, _ := strings.Cut(w.Message, ", below the 7000 ns")
+			got = append(got, before)
+		}
+	}
+	want := []string{"At load other the median delay of direction Forward is 6988 ns", "At load soak the median delay of direction Forward is 6986 ns"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

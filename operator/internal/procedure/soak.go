@@ -46,7 +46,7 @@ func (soakOfLoad) cpuGroups(p *part) []cpuGroup {
 	return []cpuGroup{{atLoad(measure.SoakLoad), p.counted}}
 }
 
-func (soakOfLoad) warn(_ *replay, d *warningList, _ measure.Size, parts []*part) {
+func (soakOfLoad) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
 	for _, p := range completed(parts) {
 		if p.skipped {
 			warnLoad(d, p)
@@ -54,6 +54,7 @@ func (soakOfLoad) warn(_ *replay, d *warningList, _ measure.Size, parts []*part)
 		}
 		warnUnsent(d, p, "the soak's load")
 		warnGrowing(d, p, "the soak's load")
+		w.warnLowest(d, p)
 	}
 }
 

@@ -71,6 +71,28 @@ func (w *replay) warnBelowBias(d *warningList, size measure.Size, load string, b
 		load, with.Direction, with.Latency.P50Nanoseconds, low.P50Nanoseconds, w.lowCalibrationRate(size))
 }
 
+// warnLowest does what warnBelowBias does for the lowest median of each direction, of all trials of a part.
+func (w *replay) warnLowest(d *warningList, p *part) {
+	lowest := map[string]v1alpha1.DirectionResult{}
+	var order []string
+	for _, r := range p.counted {
+		for _, o := range r.Outcome.Directions {
+			now := directionResult(o)
+			before, known := lowest[now.Direction]
+			if !known {
+				order = append(order, now.Direction)
+			}
+			if !known || before.Latency.Samples == 0 || now.Latency.Samples > 0 && now.Latency.P50Nanoseconds < before.Latency.P50Nanoseconds {
+				lowest[now.Direction] = now
+			}
+		}
+	}
+	bias := w.biasAt(p.size, signed(p.counted[0].Trial.IntendedFramesPerSecond))
+	for _, direction := range order {
+		w.warnBelowBias(d, p.size, p.load.Name, bias, lowest[direction])
+	}
+}
+
 // warnTwoBands names figures that are the mean of two states of the device.
 func (w *replay) warnTwoBands(d *warningList, size measure.Size) {
 	for _, t := range w.throughputResults(size) {
