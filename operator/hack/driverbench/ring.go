@@ -34,19 +34,22 @@ const (
 	limitStep = 1.01
 )
 
-// device is what the driver sends through. slow is how often it reads the clock for each frame.
+// device is what the driver sends through.
 type device struct {
-	name       string
-	build      func() (*testpath.Path, error)
+	name  string
+	build func() (*testpath.Path, error)
+	// slow is how often it reads the clock for each frame.
 	slow       int32
 	leastLimit float64
+	// split says that a part of its work is before the port at which frames go to another core.
+	split bool
 }
 
 // ringDevices are what the ring is measured with.
 var ringDevices = []device{
-	{"router", func() (*testpath.Path, error) { return testpath.Routed(true) }, 0, leastLimitShare},
-	{"slow router", func() (*testpath.Path, error) { return testpath.Routed(true) }, 100, leastSlowLimitShare},
-	{"two bridges and a router", testpath.Bridged, 0, leastSlowLimitShare},
+	{"router", func() (*testpath.Path, error) { return testpath.Routed(true) }, 0, leastLimitShare, false},
+	{"slow router", func() (*testpath.Path, error) { return testpath.Routed(true) }, 100, leastSlowLimitShare, false},
+	{"two bridges and a router", testpath.Bridged, 0, leastSlowLimitShare, true},
 }
 
 // path builds the device and the path through it.
