@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +67,83 @@ spec:
 `, name, startupSeconds, chain, trialMilliseconds)
 }
 
+// machineLimit returns a run that looks for the limit of the same router, roughly: each trial has a long
+// time for frames to arrive.
+func machineLimit(name string) string {
+	run := machineRun(name, "", 1000, 240) + `      throughput:
+        minimumFramesPerSecond: 100
+        maximumSearchSeconds: 300
+        goals: [{name: PDR, lossPartsPerMillion: 100000, trialMilliseconds: 1000, durationSumMilliseconds: 1000, widthPartsPerMillion: 500000}]
+`
+	return strings.Replace(run, "deadlineSeconds: 900", "deadlineSeconds: 1800", 1)
+}
+
+// checkTap checks that the status says how frames reach a virtual machine, and how that was decided.
+func checkTap(t *testing.T, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	g := run.Status.Generator
+	if g == nil || g.Hop != "Tap" || !strings.Contains(g.HopReason, `function "r1" is a virtual machine on node`) || g.RingFrames <= 0 {
+		t.Errorf("%s: the generator's report is %+v, want hop Tap, with its reason and a ring", run.Name, g)
+	}
+}
+
+// checkWhoseLoss checks that no upper bound is the device's loss because frames found the generator's ring
+// full, which is not the device's where a virtual machine is at the other end of a tap: such frames do not count as
+// sent. Then frames that were sent are missing, or a queue grew.
+func checkWhoseLoss(t *testing.T, ns string, run *v1alpha1.BenchmarkRun) {
+	t.Helper()
+	if len(run.Status.Results) != 1 || len(run.Status.Results[0].Throughput) != 1 {
+		t.Fatalf("%s: results %+v", run.Name, run.Status.Results)
+	}
+	goal, upperBound := run.Status.Results[0].Throughput[0], int64(0)
+	if goal.UpperBoundFramesPerSecond != nil {
+		upperBound = *goal.UpperBoundFramesPerSecond
+	}
+	t.Logf("%s: %d frames/s, upper bound %d because of %s", run.Name, goal.FramesPerSecond, upperBound, goal.UpperBoundCause)
+	file := filepath.Join(t.TempDir(), "report.json")
+	if out, code := command(t, "kubectl-vnfbench", "-n", ns, "report", run.Name, "-o", "json", "--trials", "--output-file", file); code != 0 {
+		t.Fatalf("report ended with code %d and printed:\n%s", code, out)
+	}
+	text, err := os.ReadFile(file)
+	must(t, err)
+	var document struct {
+		Trials []struct {
+			Stage string `json:"stage"`
+			Trial struct {
+				IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
+			} `json:"trial"`
+			Outcome struct {
+				Directions []struct {
+					IntendedFrames         int64 `json:"intendedFrames"`
+					SentFrames             int64 `json:"sentFrames"`
+					OverflowFrames         int64 `json:"overflowFrames"`
+					ReceivedFrames         int64 `json:"receivedFrames"`
+					QueueGrowthNanoseconds int64 `json:"growth"`
+				} `json:"directions"`
+			} `json:"outcome"`
+		} `json:"trials"`
+	}
+	must(t, json.Unmarshal(text, &document))
+	searched, devices := 0, false
+	for _, r := range document.Trials {
+		if r.Stage != "Throughput" {
+			continue
+		}
+		searched++
+		for _, d := range r.Outcome.Directions {
+			if d.SentFrames+d.OverflowFrames > d.IntendedFrames {
+				t.Errorf("of %d frames %d were sent and %d found the ring full: some are both", d.IntendedFrames, d.SentFrames, d.OverflowFrames)
+			}
+			if r.Trial.IntendedFramesPerSecond == upperBound {
+				devices = devices || d.ReceivedFrames < d.SentFrames || d.QueueGrowthNanoseconds > 0
+			}
+		}
+	}
+	if searched == 0 || goal.UpperBoundCause == v1alpha1.CauseDeviceLoss && !devices {
+		t.Errorf("of %d trials none at the upper bound lost a frame that was sent, and the cause is %s:\n%s", searched, goal.UpperBoundCause, text)
+	}
+}
+
 // checkPasses checks that frames pass both ways, and that few are lost at so low a load.
 func checkPasses(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
@@ -97,7 +176,13 @@ func TestKubeVirtVirtio(t *testing.T) {
 	t.Logf("%s from apply to the result", time.Since(applied).Round(time.Second))
 	checkPasses(t, run)
 	checkMachine(t, run, "virtio")
+	checkTap(t, run)
 	released(t, ns, "vm-virtio")
+	apply(t, ns, machineLimit("vm-limit"))
+	run = ends(t, ns, "vm-limit", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	checkTap(t, run)
+	checkWhoseLoss(t, ns, run)
+	released(t, ns, "vm-limit")
 	nothingLeft(t, ns)
 	noMachines(t, ns)
 }

@@ -233,6 +233,8 @@ func TestBadInputIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"testbed: too large a ring":    {testbed("spec.generator", "{xdp: {ringFrames: 16385}}"), []string{"spec.generator.xdp.ringFrames", "less than or equal to 16384"}},
 		"testbed: real time, two send": {testbed("spec.generator", "{cpu: '2', xdp: {scheduling: RealTime, threads: 2}}"), []string{"spec.generator.cpu", "at least 3"}},
 		"testbed: device's tag":        {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: a}, deviceVLAN: 4095}}}"), []string{"spec.ports.west.networkAttachmentDefinition.deviceVLAN", "less than or equal to 4094"}},
+		"testbed: half a loop":         {testbed("spec.ports", "{west: {attachment: SRIOV, sriov: {resourceName: a/b}}, calibrationNetworks: [{name: a}]}"), []string{"spec.ports.calibrationNetworks", "at least 2 items"}},
+		"testbed: a loop and bridges":  {testbed("spec.ports", "{calibrationNetworks: [{name: a}, {name: b}]}"), []string{"spec.ports.calibrationNetworks", "leave it out"}},
 		"testbed: missing network":     {testbed("spec.ports", "{west: {attachment: NetworkAttachmentDefinition}}"), []string{"spec.ports.west", "networkAttachmentDefinition is required"}},
 		"testbed: stray network":       {testbed("spec.ports", "{west: {networkAttachmentDefinition: {generatorRef: {name: a}}}}"), []string{"spec.ports.west", "forbidden with any other"}},
 		"testbed: MTU":                 {testbed("spec.ports", "{mtuBytes: 100}"), []string{"spec.ports.mtuBytes", "greater than or equal to 1280"}},
@@ -342,7 +344,7 @@ func TestDefaultAndSharedTestbedsAreAdmitted(t *testing.T) {
 	}
 	shared := object(t, goodTestbed, map[string]string{
 		"spec.namespaces": "{from: Selector, selector: {matchLabels: {team: network}, matchExpressions: [{key: stage, operator: NotIn, values: [production]}]}}",
-		"spec.ports":      "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {namespace: lab, name: a}, deviceRef: {name: b}}}}",
+		"spec.ports":      "{west: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {namespace: lab, name: a}, deviceRef: {name: b}}}, calibrationNetworks: [{namespace: lab, name: c}, {name: d}]}",
 	})
 	if err := create(shared); err != nil {
 		t.Error(err)

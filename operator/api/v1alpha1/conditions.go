@@ -275,7 +275,7 @@ const (
 	WarningDelayBelowBias = "DelayBelowBias"
 	// WarningTransmitFallback: a port does not support the better way of transmitting, or the generator was calibrated in another way.
 	WarningTransmitFallback = "TransmitFallback"
-	// WarningNotCalibrated: the testbed's ports do not allow a calibration, or the one at the end failed, so the generator's bias is unknown.
+	// WarningNotCalibrated: the testbed has no way without a device, or the calibration at the end failed, so the generator's bias is unknown.
 	WarningNotCalibrated = "NotCalibrated"
 	// WarningShortTrials: trials are shorter than RFC 2544 section 24 asks.
 	WarningShortTrials = "ShortTrials"

@@ -75,6 +75,10 @@ type FixedLoadResult struct {
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 
+	// bias is the delay without a device at the same load. Absent: it was not measured.
+	// +optional
+	Bias *LatencyBias `json:"bias,omitempty"`
+
 	// worst has, for each figure separately, the worst of all repeats and directions.
 	// +required
 	Worst WorstCase `json:"worst,omitzero"`

@@ -74,6 +74,9 @@ type SoakResult struct {
 	// share says of which throughput the load is a share. Absent: the load is given as a rate.
 	// +optional
 	Share *LoadShare `json:"share,omitempty"`
+	// bias is the delay without a device at the same load. Absent: it was not measured.
+	// +optional
+	Bias *LatencyBias `json:"bias,omitempty"`
 	// end says why there are no further intervals: Completed or Loss.
 	// +required
 	End SoakEnd `json:"end,omitempty"`

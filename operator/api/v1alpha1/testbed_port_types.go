@@ -28,6 +28,20 @@ type TestbedPorts struct {
 	// +optional
 	// +kubebuilder:default={}
 	East TestbedPort `json:"east,omitzero"`
+
+	// calibrationNetworks join two more ports of the generator, west first, by a cable or a switch
+	// without a device. Absent: with two bridges a third one, else no calibration.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=2
+	// +kubebuilder:validation:MaxItems=2
+	CalibrationNetworks []NetworkReference `json:"calibrationNetworks,omitempty"`
+}
+
+// HaveLoop reports whether the generator can send to itself without a device: over a bridge that the
+// operator makes, or over the networks that the testbed names for it.
+func (p TestbedPorts) HaveLoop() bool {
+	return len(p.CalibrationNetworks) > 0 || p.West.Attachment == PortBridge && p.East.Attachment == PortBridge
 }
 
 // PortAttachment is how a traffic port is attached.
@@ -99,8 +113,7 @@ type ExistingNetwork struct {
 
 // NetworkReference names a NetworkAttachmentDefinition.
 type NetworkReference struct {
-	// namespace of the network, which Multus and the operator's watchNamespaces must allow.
-	// Absent: that of each run, so that every namespace has a network of this name.
+	// namespace of the network, which Multus and watchNamespaces must allow. Absent: that of each run.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

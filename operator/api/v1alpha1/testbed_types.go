@@ -331,7 +331,7 @@ type CalibrationFrame struct {
 	LowestFramesPerSecond *int64 `json:"lowestFramesPerSecond,omitempty"`
 
 	// latencyBiasNanoseconds is the median one-way delay without a device at 1,000 frames/s. It is
-	// reported, not subtracted; latency[].bias is that at each load.
+	// reported, not subtracted; bias of latency[], fixedLoad[] and soak is that at a load.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	LatencyBiasNanoseconds int64 `json:"latencyBiasNanoseconds"`

@@ -27,6 +27,7 @@ func TestBadTRexIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"DPDK on bridges":                 {dpdk, "{}", []string{"spec.ports.west", "spec.ports.east", "use attachment SRIOV", "AFPacket"}},
 		"DPDK on one bridge":              {dpdk, "{west: {attachment: SRIOV, sriov: {resourceName: a/b}}}", []string{"spec.ports.east", "use attachment SRIOV"}},
 		"DPDK on a whole NIC":             {dpdk, "{west: {attachment: HostDevice, hostDevice: {pciAddress: '0000:03:00.0'}}, east: {attachment: SRIOV, sriov: {resourceName: a/b}}}", []string{"spec.ports.west", "device plugin gives"}},
+		"DPDK and a loop":                 {dpdk, "{west: {attachment: SRIOV, sriov: {resourceName: a/b}}, east: {attachment: SRIOV, sriov: {resourceName: a/b}}, calibrationNetworks: [{name: a}, {name: b}]}", []string{"spec.ports.calibrationNetworks", "west and east alone"}},
 		"DPDK without hugepages":          {"{driver: TRex, cpu: 4, trex: {}}", virtualFunctions, []string{"spec.generator.trex.hugepages", "set hugepages.memory"}},
 		"AFPacket with hugepages":         {"{driver: TRex, trex: {mode: AFPacket, hugepages: {memory: 2Gi}}}", "", []string{"spec.generator.trex.hugepages", "leave them out"}},
 		"hugepages of unknown size":       {"{driver: TRex, cpu: 4, trex: {hugepages: {memory: 2Gi, pageSize: 4Ki}}}", virtualFunctions, []string{"spec.generator.trex.hugepages.pageSize", "Unsupported value"}},

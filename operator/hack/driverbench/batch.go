@@ -30,28 +30,23 @@ type batchFigures struct{ flatOut, over, idle []float64 }
 // delay of an idle one.
 func compareBatches(ctx context.Context, rounds int) error {
 	for _, device := range ringDevices {
-		if err := compareBatchesOn(ctx, device.name, device.build, device.slow, rounds); err != nil {
+		if err := compareBatchesOn(ctx, device, rounds); err != nil {
 			return err
 		}
 	}
 	bridge := func() (*testpath.Path, error) { return testpath.Switched(0) }
-	if err := compareBatchesOn(ctx, "a bridge without a device", bridge, 0, rounds); err != nil {
+	if err := compareBatchesOn(ctx, device{name: "a bridge without a device", build: bridge}, rounds); err != nil {
 		return err
 	}
-	return compareBatchesOn(ctx, "no device", testpath.Direct, 0, rounds)
+	return compareBatchesOn(ctx, device{name: "no device", build: testpath.Direct}, rounds)
 }
 
-func compareBatchesOn(ctx context.Context, name string, build func() (*testpath.Path, error), slow int32, rounds int) error {
-	p, err := build()
+func compareBatchesOn(ctx context.Context, device device, rounds int) error {
+	p, err := device.path()
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	if slow > 0 {
-		if err := p.Slow(slow, testpath.DeviceWest, testpath.DeviceEast); err != nil {
-			return err
-		}
-	}
 	figures := make([]batchFigures, len(batchSizes))
 	for range rounds {
 		for i, batch := range batchSizes {
@@ -68,11 +63,11 @@ func compareBatchesOn(ctx context.Context, name string, build func() (*testpath.
 			}
 		}
 	}
-	fmt.Printf("batches, %s, one core, 64 B, best of %d rounds by turns; load average %s\n", name, rounds, loadAverage())
+	fmt.Printf("batches, %s, one core, 64 B, best of %d rounds by turns; load average %s\n", device.name, rounds, loadAverage())
 	for i, f := range figures {
 		flatOut, over := slices.Max(f.flatOut), slices.Max(f.over)
 		fmt.Printf("BATCH %2d %s: overloaded %.0f frames/s (%.0f ns); as fast as possible %.0f (%.0f ns); idle delay p50 %.0f ns\n",
-			batchSizes[i], name, over, 1e9/over, flatOut, 1e9/flatOut, slices.Min(f.idle))
+			batchSizes[i], device.name, over, 1e9/over, flatOut, 1e9/flatOut, slices.Min(f.idle))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@
 //   - how many more a second core brings;
 //   - what the ring in which frames wait does to the limit and the delays of devices;
 //   - what the size of a batch does to both (part batch, only where it is asked for);
+//   - whether a device that works on a second core, by a cpumap, has the same limit (part cpumap, only
+//     where it is asked for);
 //   - with -parts ports, whether two ports of this machine count the frames that they refuse;
 //   - how exactly it keeps a set load: how late after their due time frames leave,
 //     and by how much the gaps between them differ from the intended one.
@@ -87,6 +89,11 @@ func run(ctx context.Context, parts, ports string, interrupts, rounds int, windo
 	}
 	if wanted(parts, "batch") {
 		if err := compareBatches(ctx, rounds); err != nil {
+			return err
+		}
+	}
+	if wanted(parts, "cpumap") {
+		if err := crossCheck(ctx, rounds); err != nil {
 			return err
 		}
 	}

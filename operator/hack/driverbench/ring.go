@@ -34,17 +34,35 @@ const (
 	limitStep = 1.01
 )
 
-// ringDevices are what the ring is measured with. slow is how often the device reads the clock for
-// each frame.
-var ringDevices = []struct {
-	name       string
-	build      func() (*testpath.Path, error)
+// device is what the driver sends through.
+type device struct {
+	name  string
+	build func() (*testpath.Path, error)
+	// slow is how often it reads the clock for each frame.
 	slow       int32
 	leastLimit float64
-}{
-	{"router", func() (*testpath.Path, error) { return testpath.Routed(true) }, 0, leastLimitShare},
-	{"slow router", func() (*testpath.Path, error) { return testpath.Routed(true) }, 100, leastSlowLimitShare},
-	{"two bridges and a router", testpath.Bridged, 0, leastSlowLimitShare},
+	// split says that a part of its work is before the port at which frames go to another core.
+	split bool
+}
+
+// ringDevices are what the ring is measured with.
+var ringDevices = []device{
+	{"router", func() (*testpath.Path, error) { return testpath.Routed(true) }, 0, leastLimitShare, false},
+	{"slow router", func() (*testpath.Path, error) { return testpath.Routed(true) }, 100, leastSlowLimitShare, false},
+	{"two bridges and a router", testpath.Bridged, 0, leastSlowLimitShare, true},
+}
+
+// path builds the device and the path through it.
+func (d device) path() (*testpath.Path, error) {
+	p, err := d.build()
+	if err != nil || d.slow == 0 {
+		return p, err
+	}
+	if err := p.Slow(d.slow, testpath.DeviceWest, testpath.DeviceEast); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // bench is a driver on a path with a device, and what its trials are called.
@@ -61,7 +79,7 @@ func measureRings(ctx context.Context, rounds int) error {
 	rounds = min(rounds, mostRingRounds)
 	for _, device := range ringDevices {
 		for _, directions := range [][]measure.Direction{{measure.Forward}, {measure.Forward, measure.Reverse}} {
-			if err := measureRing(ctx, device.name, device.build, device.slow, device.leastLimit, directions, rounds); err != nil {
+			if err := measureRing(ctx, device, directions, rounds); err != nil {
 				return err
 			}
 		}
@@ -69,26 +87,21 @@ func measureRings(ctx context.Context, rounds int) error {
 	return compareCost(ctx, rounds)
 }
 
-func measureRing(ctx context.Context, name string, build func() (*testpath.Path, error), slow int32, leastLimit float64, directions []measure.Direction, rounds int) error {
-	p, err := build()
+func measureRing(ctx context.Context, device device, directions []measure.Direction, rounds int) error {
+	p, err := device.path()
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	if slow > 0 {
-		if err := p.Slow(slow, testpath.DeviceWest, testpath.DeviceEast); err != nil {
-			return err
-		}
-	}
 	config := xdp.Config{Path: p.IPv4(directions...), Scheduling: xdp.RealTime, Threads: 1}
 	d, err := open(ctx, p, config)
 	if err != nil {
 		return err
 	}
-	b := bench{ctx: ctx, d: d, rounds: rounds, name: fmt.Sprintf("%s, %d directions", name, len(directions))}
+	b := bench{ctx: ctx, d: d, rounds: rounds, name: fmt.Sprintf("%s, %d directions", device.name, len(directions))}
 	fmt.Printf("%s: %s, %s, %d ns of the driver's own for each frame; load average %s\n",
 		b.name, d.Description().TransmitPath, d.Description().Scheduling, d.Description().FrameCostNanoseconds, loadAverage())
-	limit, err := b.limits(leastLimit)
+	limit, err := b.limits(device.leastLimit)
 	carried := limit
 	if err == nil {
 		carried, err = b.overload(limit)
@@ -99,7 +112,7 @@ func measureRing(ctx context.Context, name string, build func() (*testpath.Path,
 	if failed := d.Close(); err == nil {
 		err = failed
 	}
-	if err != nil || slow > 0 || len(directions) > 1 {
+	if err != nil || device.slow > 0 || len(directions) > 1 {
 		return err
 	}
 	for _, ring := range []int{256, 1024, 4096} {
@@ -138,13 +151,21 @@ func disturbance(o measure.Outcome) float64 {
 	return float64(o.LongestAwayNanoseconds)*1e3 + float64(o.Directions[0].Latency.P99Nanoseconds)
 }
 
-// limits finds the highest load without loss.
+// limits finds the highest load without loss, and compares it with what arrives flat out.
 func (b bench) limits(least float64) (limit float64, err error) {
 	flatOut, err := b.flatOut()
 	if err != nil {
 		return 0, err
 	}
-	low, high := flatOut*0.2, flatOut*1.2
+	if limit, err = b.limitBetween(flatOut*0.2, flatOut*1.2); err != nil {
+		return 0, err
+	}
+	b.verdict(limit/flatOut >= least, "flat out %.0f frames/s, limit %.0f, share %.2f, want %.2f at least", flatOut, limit, limit/flatOut, least)
+	return limit, nil
+}
+
+// limitBetween finds the highest load without loss between two loads.
+func (b bench) limitBetween(low, high float64) (float64, error) {
 	for high/low > limitStep {
 		middle := math.Sqrt(low * high)
 		passed, err := b.passes(middle)
@@ -157,7 +178,6 @@ func (b bench) limits(least float64) (limit float64, err error) {
 			high = middle
 		}
 	}
-	b.verdict(low/flatOut >= least, "flat out %.0f frames/s, limit %.0f, share %.2f, want %.2f at least", flatOut, low, low/flatOut, least)
 	return low, nil
 }
 
@@ -256,7 +276,14 @@ func (b bench) plateau(carried float64, ring int) error {
 
 // verdict prints a line that programs can read.
 func (b bench) verdict(passed bool, format string, args ...any) {
-	fmt.Printf("RING %s %s: %s\n", map[bool]string{true: "PASS", false: "FAIL"}[passed], b.name, fmt.Sprintf(format, args...))
+	fmt.Printf("RING %s %s: %s\n", verdictOf(passed), b.name, fmt.Sprintf(format, args...))
+}
+
+func verdictOf(passed bool) string {
+	if passed {
+		return "PASS"
+	}
+	return "FAIL"
 }
 
 // compareCost prints what a frame costs the driver and trafgen on a wire, generator, wire and

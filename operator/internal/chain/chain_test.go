@@ -164,7 +164,8 @@ func TestAttachments(t *testing.T) {
 					t.Errorf("%s joins %+v, want west and east first", pod, list)
 				}
 				for _, network := range list {
-					if !known[network.Name] || network.Namespace != plantest.Namespace {
+					key := strings.TrimPrefix(network.Namespace+"/"+network.Name, plantest.Namespace+"/")
+					if !known[key] || network.Namespace == "" {
 						t.Errorf("%s joins %q in %q, which does not exist", pod, network.Name, network.Namespace)
 					}
 				}

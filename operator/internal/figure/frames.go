@@ -19,10 +19,7 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts).away(load.AwayPartsPerMillion)
 		w.at(key).add("TrialMilliseconds", load.TrialMilliseconds)
 		w.at(key).addKnown("ShortestTrialMilliseconds", load.ShortestTrialMilliseconds)
-		if bias := load.Bias; bias != nil {
-			w.at(key).add("LatencyBiasP50Nanoseconds", bias.P50Nanoseconds)
-			w.at(key).add("LatencyBiasP99Nanoseconds", bias.P99Nanoseconds)
-		}
+		w.bias(key, load.Bias)
 		for _, d := range load.Directions {
 			at := p
 			at.key.Direction, at.statistics = d.Direction, d.Statistics
@@ -43,6 +40,7 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		key := size
 		key.Load = f.Profile
 		p := w.atLoad(key, f.IntendedFramesPerSecond, nil, f.Doubts).away(f.AwayPartsPerMillion)
+		w.bias(key, f.Bias)
 		p.worst(f.Worst)
 		for _, repeat := range f.Repeats {
 			p.key.Repeat = repeat.Repeat
@@ -56,6 +54,14 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		m.add(w, size, frame)
 	}
 	w.soak(size, frame.Soak)
+}
+
+// bias adds the delay without a device at a load, where it is known.
+func (w *walk) bias(key Key, bias *v1alpha1.LatencyBias) {
+	if bias != nil {
+		w.at(key).add("LatencyBiasP50Nanoseconds", bias.P50Nanoseconds)
+		w.at(key).add("LatencyBiasP99Nanoseconds", bias.P99Nanoseconds)
+	}
 }
 
 // atLoad adds what a load was, and returns the place for its figures.
@@ -291,6 +297,7 @@ func (w *walk) soak(key Key, r *v1alpha1.SoakResult) {
 	}
 	key.Load = measure.SoakLoad
 	p := w.atLoad(key, r.IntendedFramesPerSecond, r.Share, r.Doubts).away(r.AwayPartsPerMillion)
+	w.bias(key, r.Bias)
 	p.add("SoakSendingSeconds", r.SendingSeconds)
 	p.add("SoakLossPartsPerMillion", r.LossPartsPerMillion)
 	w.at(key).quantiles("Lateness", r.Lateness)

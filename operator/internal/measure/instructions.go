@@ -25,7 +25,7 @@ type Instructions struct {
 	CalibrationTrials int `json:"calibrationTrials,omitempty"`
 	// CalibrationMilliseconds is the duration of each trial without a device; 0 means 1000.
 	CalibrationMilliseconds int32 `json:"calibrationMilliseconds,omitempty"`
-	// CalibrateLoads asks for the delay without a device at each latency load too.
+	// CalibrateLoads asks for the delay without a device at each latency load, fixed load and soak too.
 	CalibrateLoads bool `json:"calibrateLoads,omitempty"`
 	// StartupSeconds is the time in which probes must pass through the chain.
 	StartupSeconds int `json:"startupSeconds"`
@@ -57,7 +57,7 @@ const (
 	StageCalibrateRate Stage = "CalibrateRate"
 	// StageCalibrateLatency measures the generator's own latency at low load.
 	StageCalibrateLatency Stage = "CalibrateLatency"
-	// StageCalibrateLoad measures it at a latency load.
+	// StageCalibrateLoad measures it at a load whose delays are figures.
 	StageCalibrateLoad Stage = "CalibrateLoad"
 	// StageWarmUp is discarded, except for its first frame's delay.
 	StageWarmUp Stage = "WarmUp"

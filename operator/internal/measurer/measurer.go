@@ -109,7 +109,10 @@ func (m *Measurer) measure(ctx context.Context) error {
 			continue
 		}
 		if err := m.syncNeighbors(ctx, step); err != nil {
-			return err
+			if err := m.keepUnlessNeeded(ctx, step, err); err != nil {
+				return err
+			}
+			continue
 		}
 		m.Log.Debug("measuring", "stage", step.Stage, "why", step.Why)
 		finish := m.beginEvidence(ctx, step)

@@ -29,7 +29,9 @@ var (
 // syncNeighbors makes the neighbors load or rest, as a step requires. After a restart, the
 // measurer does not know what they do, and sends the command in any case.
 func (m *Measurer) syncNeighbors(ctx context.Context, step procedure.Step) error {
-	if !m.Instructions.HasNeighbors() || step.Path == procedure.PathCalibration || m.loading != nil && *m.loading == step.Neighbors {
+	// Before the chain there are none yet; after everything else they may still load.
+	before := step.Path == procedure.PathCalibration && step.Stage != measure.StageCalibrateLoad
+	if !m.Instructions.HasNeighbors() || before || m.loading != nil && *m.loading == step.Neighbors {
 		return nil
 	}
 	if m.neighbors == nil {

@@ -30,6 +30,8 @@ type agent struct {
 	refuse  int
 	idle    bool
 	problem string
+	// deaf refuses every stop.
+	deaf bool
 }
 
 func (a *agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -50,6 +52,10 @@ func (a *agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		a.calls, a.running = append(a.calls, "start"), a.problem == ""
 	case neighbor.PathStop:
+		if a.deaf {
+			http.Error(w, "not now", http.StatusServiceUnavailable)
+			return
+		}
 		a.calls = append(a.calls, "stop")
 		if a.running {
 			status.Stressors = []measure.Stressor{{Name: "cpu", Operations: 7, OperationsPerSecond: 1}}
@@ -217,5 +223,36 @@ func TestNeighborsThatDoNotLoad(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// TestNeighborsRestForTheCalibration checks that neighbors do not load when the delay without a device is
+// measured, and that one which cannot be stopped costs that delay alone.
+func TestNeighborsRestForTheCalibration(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		a := &agent{}
+		l, _ := withNeighbor(t, a)
+		l.calibrateLoads = true
+		l.before = func(int, *measure.Outcome) error {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.running != (len(l.opened) == 2) {
+				t.Errorf("after opening %v the neighbor runs: %t", l.opened, a.running)
+			}
+			a.deaf = deaf && len(l.opened) == 2
+			return nil
+		}
+		m := l.measurer("a")
+		m.Instructions = compared(m.Instructions)
+		m.Instructions.NoisyNeighbors = ""
+		if err := m.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		store, _ := l.stored(t)
+		for _, load := range procedure.Results(m.Instructions, store.Records()).Frames[0].Latency {
+			if (load.Bias == nil) != (deaf && load.Load != "idle") {
+				t.Errorf("deaf: %t, %s: %+v", deaf, load.Load, load.Bias)
+			}
+		}
 	}
 }

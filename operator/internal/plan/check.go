@@ -157,6 +157,9 @@ func checkNetworks(in Input) error {
 			missing = append(missing, missingNetwork(in, *network.DeviceRef, field+"deviceRef")...)
 		}
 	}
+	for i, network := range in.Testbed.Spec.Ports.CalibrationNetworks {
+		missing = append(missing, missingNetwork(in, network, fmt.Sprintf("spec.ports.calibrationNetworks[%d]", i))...)
+	}
 	if len(missing) == 0 {
 		return nil
 	}

@@ -11,7 +11,7 @@ const (
 	// calibrationTrials shows how much the generator's highest rate varies.
 	calibrationTrials = 3
 	// calibrationMilliseconds is the duration of each calibration trial. Profile Quick has shorter
-	// ones, and none at the latency loads.
+	// ones, and none at the loads.
 	calibrationMilliseconds      = 1000
 	quickCalibrationMilliseconds = 300
 )

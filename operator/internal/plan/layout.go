@@ -31,10 +31,7 @@ func layOut(in Input) (segments []Segment, calibration *Segment) {
 		tagSegment(in, i, &segment)
 		segments = append(segments, segment)
 	}
-	if isBridge(in.Testbed.Spec.Ports.West) && isBridge(in.Testbed.Spec.Ports.East) {
-		calibration = calibrationOf(in)
-	}
-	return segments, calibration
+	return segments, calibrationOf(in)
 }
 
 // eastOf returns the eastern port of place i. Place 0 is the generator, whose port is its western
@@ -116,7 +113,13 @@ func (e End) NetworkKey() string {
 	return e.NetworkNamespace + "/" + e.Network
 }
 
+// calibrationOf joins the generator to itself: on the networks that the testbed names, else on a bridge
+// where its ports are bridges; nil where neither is so.
 func calibrationOf(in Input) *Segment {
+	ports := in.Testbed.Spec.Ports
+	if !ports.HaveLoop() {
+		return nil
+	}
 	names := NamesOf(in.Run)
 	segment := &Segment{
 		Bridge: bridgeName(in.Testbed.UID, calibrationSegment),
@@ -126,6 +129,11 @@ func calibrationOf(in Input) *Segment {
 	segment.West.Tag, segment.East.Tag = calibrationTag(in), calibrationTag(in)
 	segment.West.Network = names.network(calibrationSegment, InterfaceWest)
 	segment.East.Network = names.network(calibrationSegment, InterfaceEast)
+	if loop := ports.CalibrationNetworks; len(loop) == 2 {
+		segment.Bridge = ""
+		joinNetwork(in, &segment.West, loop[0])
+		joinNetwork(in, &segment.East, loop[1])
+	}
 	return segment
 }
 

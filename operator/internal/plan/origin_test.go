@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -24,7 +25,7 @@ func TestWhatThePlanWasMadeFrom(t *testing.T) {
 	if p, err = plan.Parse(p.JSON()); err != nil {
 		t.Fatal(err)
 	}
-	if p.OperatorVersion != "1.2.3" || p.Platform.Device.KubeletVersion != "v1.34.1" || p.TestbedSpec.Ports != in.Testbed.Spec.Ports {
+	if p.OperatorVersion != "1.2.3" || p.Platform.Device.KubeletVersion != "v1.34.1" || !cmp.Equal(p.TestbedSpec.Ports, in.Testbed.Spec.Ports) {
 		t.Errorf("got version %q, kubelet %q, ports %+v", p.OperatorVersion, p.Platform.Device.KubeletVersion, p.TestbedSpec.Ports)
 	}
 	if text := string(p.JSON()); strings.Contains(text, `"team"`) || in.Testbed.Spec.Namespaces.Selector == nil {

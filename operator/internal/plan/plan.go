@@ -123,7 +123,7 @@ type Plan struct {
 	Observer *Observer `json:"observer,omitempty" digest:"-"`
 	// Segments join them: one more than there are functions.
 	Segments []Segment `json:"segments"`
-	// Calibration joins the generator to itself; nil where a port is not a Bridge.
+	// Calibration joins the generator to itself; nil where the testbed has no way without a device.
 	Calibration *Segment `json:"calibration,omitempty"`
 
 	// Endpoints are the ends of the TCP connections, west and east; none where TCP is not measured.

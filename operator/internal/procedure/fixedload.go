@@ -66,10 +66,11 @@ func (fixedLoadOf) cpuGroups(p *part) []cpuGroup {
 	return []cpuGroup{{atLoad(p.load.Name), p.counted}}
 }
 
-func (fixedLoadOf) warn(_ *replay, d *warningList, _ measure.Size, parts []*part) {
+func (fixedLoadOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
 	for _, p := range completed(parts) {
 		warnUnsent(d, p, named("fixed load", p.phase))
 		warnGrowing(d, p, named("fixed load", p.phase))
+		w.warnLowest(d, p)
 	}
 }
 
@@ -121,9 +122,11 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 	return nil
 }
 
-func (fixedLoadOf) report(_ *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
+func (fixedLoadOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
 	for _, p := range parts {
-		frame.FixedLoad = append(frame.FixedLoad, p.fixedLoadResult())
+		result := p.fixedLoadResult()
+		result.Bias = w.biasAt(p.size, result.IntendedFramesPerSecond)
+		frame.FixedLoad = append(frame.FixedLoad, result)
 	}
 	return len(parts) > 0
 }

@@ -85,7 +85,11 @@ func (latencyOf) warn(w *replay, d *warningList, size measure.Size, parts []*par
 		warnTaggedFrames(d, p)
 	}
 	w.warnUnsteadyLatency(d, size)
-	w.warnBelowBias(d, size)
+	for _, l := range w.latencyResults(size) {
+		for _, direction := range l.Directions {
+			w.warnBelowBias(d, size, l.Load, l.Bias, direction.DirectionResult)
+		}
+	}
 	// This is about throughput, but everything unsteady is reported in one place.
 	w.warnTwoBands(d, size)
 }
@@ -147,7 +151,7 @@ func (w *replay) latencyResults(size measure.Size) []v1alpha1.LatencyResult {
 	}
 	out = combineLatency(out)
 	for i := range out {
-		out[i].Bias = w.biasAt(size, out[i])
+		out[i].Bias = w.biasAt(size, out[i].IntendedFramesPerSecond)
 	}
 	return out
 }

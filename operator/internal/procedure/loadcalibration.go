@@ -1,14 +1,15 @@
 package procedure
 
 import (
+	"slices"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
 
-// loadCalibrationOf measures the generator's own delay at each latency load, port to port without a
-// device. It comes last, because only then all loads are known.
+// loadCalibrationOf measures the generator's own delay at each load whose delays are figures, port to
+// port without a device. It comes last, because only then all loads are known.
 type loadCalibrationOf struct{ base }
 
 var loadCalibration = loadCalibrationOf{base{name: measure.StageCalibrateLoad, noun: "delay without a device at load"}}
@@ -17,17 +18,27 @@ func (loadCalibrationOf) place() place    { return atTheEnd }
 func (loadCalibrationOf) path(phase) Path { return PathCalibration }
 func (loadCalibrationOf) evidence() bool  { return false }
 
-// phases returns none where noisy neighbors work: calibrations are made without them, and loads
-// differ with them and without.
-func (loadCalibrationOf) phases(instr measure.Instructions, _ measure.Size) []phase {
-	if instr.Calibration == nil || !instr.CalibrateLoads || instr.Latency == nil || instr.HasNeighbors() {
+// phases returns one for each latency load, fixed load and soak of a size. Where two sides are compared,
+// only loads that are rates are the same on both, and calibrated: a share of a throughput differs.
+func (loadCalibrationOf) phases(instr measure.Instructions, size measure.Size) []phase {
+	if instr.Calibration == nil || !instr.CalibrateLoads {
 		return nil
 	}
 	var out []phase
-	for _, load := range instr.Latency.Loads {
-		out = append(out, phase{load: load})
+	for _, ph := range timedLoads(instr, size) {
+		taken := slices.ContainsFunc(out, func(o phase) bool { return o.load.Name == ph.load.Name })
+		if !taken && (!instr.Compares() || ph.load.Goal == "") {
+			out = append(out, phase{load: ph.load})
+		}
 	}
 	return out
+}
+
+// timedLoads returns the phases that hold a load of a size for its delays.
+func timedLoads(instr measure.Instructions, size measure.Size) []phase {
+	out := latencyMeasurement.phases(instr, size)
+	out = append(out, fixedLoadMeasurement.phases(instr, size)...)
+	return append(out, soakMeasurement.phases(instr, size)...)
 }
 
 func (loadCalibrationOf) expected(w *replay, _ phase) time.Duration {
@@ -35,16 +46,11 @@ func (loadCalibrationOf) expected(w *replay, _ phase) time.Duration {
 }
 
 // fill asks for one trial at the load's rate, over repeats their mean. A rate that was calibrated
-// before the chain is not measured again. Where the generator is not reliable any more, or does not
-// reach the load, the bias stays unknown: what was measured does not depend on it.
+// before, at the start or for another load, is not measured again. Where the generator is not reliable
+// any more, or does not reach the load, the bias stays unknown: what was measured does not depend on it.
 func (loadCalibrationOf) fill(w *replay, p *part, records []measure.Record) error {
-	rate := uint64(0)
-	for _, l := range w.latencyResults(p.size) {
-		if l.Load == p.load.Name {
-			rate = uint64(max(0, l.IntendedFramesPerSecond))
-		}
-	}
-	if rate == 0 || rate == w.lowCalibrationRate(p.size) {
+	rate := w.timedRate(p)
+	if rate == 0 || rate == w.lowCalibrationRate(p.size) || w.triedAt(p.size, rate) {
 		p.over, p.skipped = true, true
 		return nil
 	}
@@ -57,6 +63,30 @@ func (loadCalibrationOf) fill(w *replay, p *part, records []measure.Record) erro
 		p.over, p.skipped = true, true
 	}
 	return nil
+}
+
+// timedRate returns the rate that the load of a calibration's part was measured at, over repeats
+// their mean; 0 where it was not measured.
+func (w *replay) timedRate(p *part) uint64 {
+	if p.load.Goal == "" {
+		return w.instr.Rate(p.load, p.size)
+	}
+	for _, l := range w.latencyResults(p.size) {
+		if l.Load == p.load.Name {
+			return uint64(max(0, l.IntendedFramesPerSecond))
+		}
+	}
+	if soak := w.find(stageSoak, p.size); soak != nil && soak.over && !soak.skipped && soak.load.Name == p.load.Name {
+		return soak.next.IntendedFramesPerSecond
+	}
+	return 0
+}
+
+// triedAt reports whether a part that is over has calibrated a rate, or tried to.
+func (w *replay) triedAt(size measure.Size, rate uint64) bool {
+	return slices.ContainsFunc(w.all(measure.StageCalibrateLoad, size), func(p *part) bool {
+		return p.over && p.next.IntendedFramesPerSecond == rate
+	})
 }
 
 // failureOf returns why the generator failed in one of the records, which measured nothing then, or at a
@@ -79,7 +109,7 @@ func (w *replay) failureOf(records []measure.Record) string {
 func (loadCalibrationOf) warn(_ *replay, d *warningList, _ measure.Size, parts []*part) {
 	for _, p := range parts {
 		if p.failure != "" {
-			d.add(v1alpha1.WarningNotCalibrated, wholeRun, "The delay without a device is not known at latency loads: it could not be measured after everything else, because %s.", p.failure)
+			d.add(v1alpha1.WarningNotCalibrated, wholeRun, "The delay without a device is not known at each load: it could not be measured after everything else, because %s.", p.failure)
 		}
 	}
 }
@@ -94,13 +124,13 @@ func (w *replay) lowCalibrationRate(size measure.Size) uint64 {
 	return p.last().Trial.IntendedFramesPerSecond
 }
 
-// biasAt returns the delay without a device at a latency load, and nil where it is not known.
-func (w *replay) biasAt(size measure.Size, load v1alpha1.LatencyResult) *v1alpha1.LatencyBias {
-	if bias, known := w.latencyBias(size); known && uint64(load.IntendedFramesPerSecond) == w.lowCalibrationRate(size) {
+// biasAt returns the delay without a device at a rate, and nil where it is not known.
+func (w *replay) biasAt(size measure.Size, framesPerSecond int64) *v1alpha1.LatencyBias {
+	if bias, known := w.latencyBias(size); known && uint64(framesPerSecond) == w.lowCalibrationRate(size) {
 		return &bias
 	}
 	for _, p := range w.all(measure.StageCalibrateLoad, size) {
-		if p.load.Name == load.Load && p.over && !p.skipped {
+		if p.over && !p.skipped && p.last().Trial.IntendedFramesPerSecond == uint64(framesPerSecond) {
 			return new(biasOf(p.last().Outcome))
 		}
 	}

@@ -2,7 +2,9 @@ package procedure
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -135,10 +137,9 @@ func TestUnreliableLoadCalibration(t *testing.T) {
 
 func TestNoLoadCalibration(t *testing.T) {
 	for name, change := range map[string]func(*measure.Instructions){
-		"not asked for":   func(i *measure.Instructions) { i.CalibrateLoads = false },
-		"no calibration":  func(i *measure.Instructions) { i.Calibration = nil },
-		"no latency":      func(i *measure.Instructions) { i.Latency = nil },
-		"noisy neighbors": func(i *measure.Instructions) { i.Neighbors = []measure.NeighborLoad{{Name: "a"}} },
+		"not asked for":  func(i *measure.Instructions) { i.CalibrateLoads = false },
+		"no calibration": func(i *measure.Instructions) { i.Calibration = nil },
+		"no load":        func(i *measure.Instructions) { i.Latency = nil },
 	} {
 		instr := calibratedLoads()
 		change(&instr)
@@ -146,4 +147,143 @@ func TestNoLoadCalibration(t *testing.T) {
 			t.Errorf("%s: %+v", name, phases(instr))
 		}
 	}
+}
+
+// manyLoads has latency loads, fixed loads and a soak, of which some have the same rate.
+func manyLoads() measure.Instructions {
+	instr := calibratedLoads()
+	instr.Latency.Loads = []v1alpha1.LatencyLoad{
+		{Name: "idle", FramesPerSecond: new(int64(calibrationLowFramesPerSecond))},
+		{Name: "rate", FramesPerSecond: new(int64(200_000))},
+		{Name: "pdr50", Goal: "PDR", Percent: new(int32(50))},
+	}
+	instr.FixedLoad = &v1alpha1.FixedLoad{DurationSeconds: 2, Repeats: 2, Profiles: []v1alpha1.LoadProfile{
+		{Name: "same", Size: "64", FramesPerSecond: new(int64(200_000))},
+		{Name: "other", Size: "64", FramesPerSecond: new(int64(300_000))},
+		{Name: "low", Size: "64", FramesPerSecond: new(int64(calibrationLowFramesPerSecond))},
+	}}
+	instr.Soak = soakOf(4*time.Second, 2*time.Second).Soak
+	instr.Soak.FramesPerSecond, instr.Soak.Goal, instr.Soak.Percent = nil, "PDR", new(int32(50))
+	return instr
+}
+
+// Fixed loads and soaks have a bias too, and loads of one rate share a trial.
+func TestEachRateIsCalibratedOnce(t *testing.T) {
+	instr := manyLoads()
+	b := newBench(hardCap())
+	b.spoil = slowBias
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"rate", "pdr50", "other"}, calibratedIn(records)); diff != "" {
+		t.Error(diff)
+	}
+	frame := Results(instr, records).Frames[0]
+	known := &v1alpha1.LatencyBias{P50Nanoseconds: 7000, P99Nanoseconds: 8000}
+	for _, f := range frame.FixedLoad {
+		if diff := cmp.Diff(known, f.Bias); (diff != "") != (f.Profile == "low") || f.Bias == nil {
+			t.Errorf("%s has %+v", f.Profile, f.Bias)
+		}
+	}
+	if diff := cmp.Diff(known, frame.Soak.Bias); diff != "" {
+		t.Error(diff)
+	}
+	if before := Results(instr, records[:len(records)-3]).Frames[0]; before.Soak.Bias != nil || before.FixedLoad[0].Bias != nil {
+		t.Errorf("before the last trials: %+v", before)
+	}
+}
+
+// Of the repeats of a fixed load and the intervals of a soak, the lowest delay below the bias is named once.
+func TestTimedDelayBelowTheBias(t *testing.T) {
+	instr := manyLoads()
+	b := newBench(hardCap())
+	low := uint64(6990)
+	b.spoil = func(r *measure.Record) {
+		slowBias(r)
+		if (r.Stage == stageFixedLoad && r.Load == "other" || r.Stage == stageSoak) && len(r.Outcome.Directions) == 2 {
+			low--
+			r.Outcome.Directions[0].Latency.P50Nanoseconds, r.Outcome.Directions[1].Latency.P50Nanoseconds = low, 7000
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range Results(instr, records).Warnings {
+		if w.Code == v1alpha1.WarningDelayBelowBias && (strings.Contains(w.Message, "load other") || strings.Contains(w.Message, "load soak")) {
+			before, _, _ := strings.Cut(w.Message, ", below the 7000 ns")
+			got = append(got, before)
+		}
+	}
+	want := []string{"At load other the median delay of direction Forward is 6988 ns", "At load soak the median delay of direction Forward is 6986 ns"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A rate that failed is not tried again for another load.
+func TestFailedRateIsCalibratedOnce(t *testing.T) {
+	instr := manyLoads()
+	b := newBench(hardCap())
+	b.spoil = func(r *measure.Record) {
+		if r.Stage == measure.StageCalibrateLoad && r.Load == "rate" {
+			r.Outcome.Directions[0].SentFrames /= 2
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"rate", "pdr50", "other"}, calibratedIn(records)); diff != "" {
+		t.Error(diff)
+	}
+	if frame := Results(instr, records).Frames[0]; frame.FixedLoad[0].Bias != nil || frame.Latency[1].Bias != nil || frame.FixedLoad[1].Bias == nil {
+		t.Errorf("%+v", frame)
+	}
+}
+
+// With neighbors loads are calibrated without them, and where two sides are compared once for both, if
+// they are the same.
+func TestLoadCalibrationWithNeighbors(t *testing.T) {
+	for name, test := range map[string]struct {
+		sides v1alpha1.NoisyNeighborComparison
+		want  []string
+	}{
+		"with":             {"", []string{"rate", "pdr50", "other"}},
+		"with and without": {v1alpha1.NeighborsWithAndWithout, []string{"rate", "other"}},
+	} {
+		instr := manyLoads()
+		instr.Neighbors, instr.NoisyNeighbors, instr.Repeats = []measure.NeighborLoad{{Name: "a"}}, test.sides, 2
+		records, err := newBench(hardCap()).run(t, instr, func(_ []measure.Record, step Step) {
+			if step.Stage == measure.StageCalibrateLoad && step.Neighbors {
+				t.Errorf("%s: %+v", name, step)
+			}
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(test.want, calibratedIn(records)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		sides, _ := replaySides(instr, records, "")
+		for _, w := range sides {
+			for _, l := range w.figures().Frames[0].Latency {
+				if (l.Bias == nil) != (l.Load == "pdr50" && len(sides) == 2) {
+					t.Errorf("%s, side %t, %s: %+v", name, w.side, l.Load, l.Bias)
+				}
+			}
+		}
+	}
+}
+
+// calibratedIn returns the loads of the calibration's records at the end.
+func calibratedIn(records []measure.Record) (out []string) {
+	for _, r := range records {
+		if r.Stage == measure.StageCalibrateLoad {
+			out = append(out, r.Load)
+		}
+	}
+	return out
 }

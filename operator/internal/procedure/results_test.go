@@ -128,7 +128,7 @@ func TestWarnings(t *testing.T) {
 		},
 		"not calibrated": {
 			change: func(i *measure.Instructions) { i.Calibration = nil },
-			code:   v1alpha1.WarningNotCalibrated, message: "The testbed's ports are not both bridges, so they allow no trial without a device: the generator's own limit and latency are unknown.",
+			code:   v1alpha1.WarningNotCalibrated, message: "The testbed's ports are not both bridges, and its calibrationNetworks name no loop, so there is no trial without a device: the generator's own limit and latency are unknown.",
 		},
 		"calibrated ceiling": {
 			device: simulated.HardCap{CapacityFramesPerSecond: 50e6},

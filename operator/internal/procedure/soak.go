@@ -46,7 +46,7 @@ func (soakOfLoad) cpuGroups(p *part) []cpuGroup {
 	return []cpuGroup{{atLoad(measure.SoakLoad), p.counted}}
 }
 
-func (soakOfLoad) warn(_ *replay, d *warningList, _ measure.Size, parts []*part) {
+func (soakOfLoad) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
 	for _, p := range completed(parts) {
 		if p.skipped {
 			warnLoad(d, p)
@@ -54,6 +54,7 @@ func (soakOfLoad) warn(_ *replay, d *warningList, _ measure.Size, parts []*part)
 		}
 		warnUnsent(d, p, "the soak's load")
 		warnGrowing(d, p, "the soak's load")
+		w.warnLowest(d, p)
 	}
 }
 
@@ -117,6 +118,7 @@ func lostOf(_ measure.Outcome, d measure.DirectionOutcome) uint64 { return d.Los
 func (w *replay) soakResult(p *part) *v1alpha1.SoakResult {
 	out := &v1alpha1.SoakResult{
 		IntendedFramesPerSecond: signed(p.next.IntendedFramesPerSecond), End: v1alpha1.SoakCompleted,
+		Bias:                w.biasAt(p.size, signed(p.next.IntendedFramesPerSecond)),
 		LossPartsPerMillion: p.lossAt(p.next.IntendedFramesPerSecond, lostOf), Share: w.shareOf(p), Doubts: loadDoubtsOf(p.counted),
 		AwayPartsPerMillion: awayOf(p.counted), Lateness: latenessOf(p.counted...),
 	}

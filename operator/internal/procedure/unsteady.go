@@ -51,30 +51,45 @@ func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
 	}
 }
 
-// warnBelowBias explains a delay with the device that is below the delay without it.
-func (w *replay) warnBelowBias(d *warningList, size measure.Size) {
+// warnBelowBias explains a delay with the device that is below the delay without it, at the same load
+// or where that is not known, at a low one.
+func (w *replay) warnBelowBias(d *warningList, size measure.Size, load string, bias *v1alpha1.LatencyBias, with v1alpha1.DirectionResult) {
 	low, known := w.latencyBias(size)
-	if !known {
+	if !known || with.Latency.Samples == 0 || with.Latency.P50Nanoseconds >= cmp.Or(bias, &low).P50Nanoseconds {
 		return
 	}
-	for _, l := range w.latencyResults(size) {
-		bias := cmp.Or(l.Bias, &low)
-		for _, direction := range l.Directions {
-			delays := direction.Latency
-			switch {
-			case delays.Samples == 0 || delays.P50Nanoseconds >= bias.P50Nanoseconds:
-			case l.Bias != nil:
-				d.add(v1alpha1.WarningDelayBelowBias, size,
-					"At load %s the median delay of direction %s is %d ns, below the %d ns without a device at the same load: "+
-						"what the device adds is less than what the generator's own delay varies by; do not subtract it.",
-					l.Load, direction.Direction, delays.P50Nanoseconds, bias.P50Nanoseconds)
-			default:
-				d.add(v1alpha1.WarningDelayBelowBias, size,
-					"At load %s the median delay of direction %s is %d ns, below the %d ns without a device. That was measured at %d frames/s, "+
-						"where caches are cold and cores sleep between frames, so it does not hold for this load; do not subtract it.",
-					l.Load, direction.Direction, delays.P50Nanoseconds, bias.P50Nanoseconds, w.lowCalibrationRate(size))
+	if bias != nil {
+		d.add(v1alpha1.WarningDelayBelowBias, size,
+			"At load %s the median delay of direction %s is %d ns, below the %d ns without a device at the same load: "+
+				"what the device adds is less than what the generator's own delay varies by; do not subtract it.",
+			load, with.Direction, with.Latency.P50Nanoseconds, bias.P50Nanoseconds)
+		return
+	}
+	d.add(v1alpha1.WarningDelayBelowBias, size,
+		"At load %s the median delay of direction %s is %d ns, below the %d ns without a device. That was measured at %d frames/s, "+
+			"where caches are cold and cores sleep between frames, so it does not hold for this load; do not subtract it.",
+		load, with.Direction, with.Latency.P50Nanoseconds, low.P50Nanoseconds, w.lowCalibrationRate(size))
+}
+
+// warnLowest does what warnBelowBias does for the lowest median of each direction, of all trials of a part.
+func (w *replay) warnLowest(d *warningList, p *part) {
+	lowest := map[string]v1alpha1.DirectionResult{}
+	var order []string
+	for _, r := range p.counted {
+		for _, o := range r.Outcome.Directions {
+			now := directionResult(o)
+			before, known := lowest[now.Direction]
+			if !known {
+				order = append(order, now.Direction)
+			}
+			if !known || before.Latency.Samples == 0 || now.Latency.Samples > 0 && now.Latency.P50Nanoseconds < before.Latency.P50Nanoseconds {
+				lowest[now.Direction] = now
 			}
 		}
+	}
+	bias := w.biasAt(p.size, signed(p.counted[0].Trial.IntendedFramesPerSecond))
+	for _, direction := range order {
+		w.warnBelowBias(d, p.size, p.load.Name, bias, lowest[direction])
 	}
 }
 

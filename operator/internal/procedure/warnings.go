@@ -55,7 +55,7 @@ func (w *replay) warnings() []v1alpha1.Warning {
 	d := &warningList{seen: map[string]bool{}}
 	if w.instr.Calibration == nil && len(w.instr.Sizes) > 0 {
 		d.add(v1alpha1.WarningNotCalibrated, wholeRun,
-			"The testbed's ports are not both bridges, so they allow no trial without a device: the generator's own limit and latency are unknown.")
+			"The testbed's ports are not both bridges, and its calibrationNetworks name no loop, so there is no trial without a device: the generator's own limit and latency are unknown.")
 	}
 	w.warnShortTrials(d)
 	for _, size := range w.instr.Sizes {

@@ -157,11 +157,7 @@ func latencySection(doc Document, l letters) section {
 		row = append(row, figures(delays.Samples, delays.MinNanoseconds, delays.MeanNanoseconds, delays.P50Nanoseconds, delays.P99Nanoseconds)...)
 		row = append(row, known(delays.P999Nanoseconds, microseconds))
 		row = append(row, figures(delays.Samples, delays.MaxNanoseconds)...)
-		bias := none
-		if load.Bias != nil {
-			bias = microseconds(load.Bias.P50Nanoseconds)
-		}
-		s.rows = append(s.rows, append(row, bias))
+		s.rows = append(s.rows, append(row, withoutDevice(load.Bias)))
 		few = few || delays.Samples > 0 && delays.P999Nanoseconds == nil
 	})
 	if few {
@@ -188,6 +184,14 @@ func trialTime(milliseconds int64) string {
 
 // biasOf is the head of the column with the median delay without a device at the same load.
 const biasOf = "No device p50"
+
+// withoutDevice returns a bias as it is in the tables.
+func withoutDevice(bias *v1alpha1.LatencyBias) string {
+	if bias == nil {
+		return none
+	}
+	return microseconds(bias.P50Nanoseconds)
+}
 
 // shareOf is the head of the column that says which throughput a load is a share of.
 const shareOf = "Share of"

@@ -11,7 +11,7 @@ func fixedLoadSection(doc Document, l letters) section {
 	s := section{title: "Fixed loads: the worst of all repeats and directions", columns: []column{
 		number("Size"), left("Profile"), number("kfps"), number("Mbit/s layer 2"), number("Repeats"), number("Loss ppm"),
 		number("Mean" + unit), number("p99" + unit), number("Max" + unit), number("IPDV max" + unit), number("Jitter p99" + unit),
-		number("% of 150 ms"),
+		number("% of 150 ms"), number(biasOf + unit),
 	}}
 	for _, frame := range doc.Results {
 		for _, f := range frame.FixedLoad {
@@ -21,11 +21,13 @@ func fixedLoadSection(doc Document, l letters) section {
 				megabits(f.IntendedFramesPerSecond * int64(frame.FrameBytes) * 8), count(len(f.Repeats)), count(w.LossPartsPerMillion),
 				microseconds(w.LatencyMeanNanoseconds), microseconds(w.LatencyP99Nanoseconds), microseconds(w.LatencyMaxNanoseconds),
 				known(w.DelayVariationMaxNanoseconds, microseconds), known(w.JitterP99Nanoseconds, microseconds), percent(w.OneWayBudgetPartsPerMillion),
+				withoutDevice(f.Bias),
 			})
 		}
 	}
 	if len(s.rows) > 0 {
 		s.notes = []string{"150 ms is the one-way delay of ITU-T G.114; the share is that of the largest delay."}
+		s = dropIfEmpty(s, biasOf+unit)
 	}
 	return s
 }

@@ -88,7 +88,7 @@ func recovery() *v1alpha1.RecoveryResult {
 
 func soak() *v1alpha1.SoakResult {
 	return &v1alpha1.SoakResult{
-		IntendedFramesPerSecond: 12_207, End: v1alpha1.SoakLoss, SendingSeconds: 900, LossPartsPerMillion: 1334, Lateness: waits(700),
+		IntendedFramesPerSecond: 12_207, Bias: &v1alpha1.LatencyBias{P50Nanoseconds: 2_100, P99Nanoseconds: 3_400}, End: v1alpha1.SoakLoss, SendingSeconds: 900, LossPartsPerMillion: 1334, Lateness: waits(700),
 		Worst: v1alpha1.WorstCase{
 			LossPartsPerMillion: 4000, LatencyMeanNanoseconds: 7000, LatencyP99Nanoseconds: 31_000, LatencyMaxNanoseconds: 2_000_000,
 			DelayVariationMaxNanoseconds: new(int64(1_990_000)), JitterP99Nanoseconds: new(int64(1500)), OneWayBudgetPartsPerMillion: 13_334,
@@ -150,7 +150,7 @@ func fixedLoadResults() []v1alpha1.FixedLoadResult {
 	silent[1] = v1alpha1.DirectionResult{Direction: string(measure.Reverse), SentFrames: 732_420, LossPartsPerMillion: 1_000_000}
 	return []v1alpha1.FixedLoadResult{
 		{
-			Profile: "b256", IntendedFramesPerSecond: 12_207,
+			Profile: "b256", Bias: &v1alpha1.LatencyBias{P50Nanoseconds: 1_900, P99Nanoseconds: 2_800}, IntendedFramesPerSecond: 12_207,
 			Worst: v1alpha1.WorstCase{
 				LatencyMeanNanoseconds: 8100, LatencyP99Nanoseconds: 24_300, LatencyMaxNanoseconds: 48_600,
 				DelayVariationMaxNanoseconds: new(int64(12_150)), JitterP99Nanoseconds: new(int64(1620)), OneWayBudgetPartsPerMillion: 324, LossPartsPerMillion: 2,

@@ -280,6 +280,7 @@ func generatorSection(doc Document, l letters) section {
 		return s
 	}
 	add("Calibration", "port to port without a device; the bias is in every delay above and is not subtracted")
+	add("No delay bias at", strings.Join(withoutBias(doc.Results), ", "))
 	s.columns = []column{left("Size"), number("Maximum kfps"), number("Slowest trial kfps"), number("Delay bias " + l.micro + "s")}
 	for _, c := range g.Calibration {
 		lowest := none
@@ -289,6 +290,28 @@ func generatorSection(doc Document, l letters) section {
 		s.rows = append(s.rows, []string{c.Size, kiloFrames(c.MaximumFramesPerSecond), lowest, microseconds(c.LatencyBiasNanoseconds)})
 	}
 	return s
+}
+
+// withoutBias returns the loads of which the delay without a device is not known.
+func withoutBias(results []v1alpha1.FrameResult) []string {
+	var out []string
+	note := func(frame v1alpha1.FrameResult, load string, bias *v1alpha1.LatencyBias) {
+		if bias == nil {
+			out = append(out, load+" of "+frameName(frame))
+		}
+	}
+	for _, frame := range results {
+		for _, l := range frame.Latency {
+			note(frame, l.Load, l.Bias)
+		}
+		for _, f := range frame.FixedLoad {
+			note(frame, f.Profile, f.Bias)
+		}
+		if frame.Soak != nil {
+			note(frame, measure.SoakLoad, frame.Soak.Bias)
+		}
+	}
+	return out
 }
 
 // attachments returns the attachments of a function's ports: as planned, else as requested.

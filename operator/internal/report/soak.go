@@ -21,9 +21,13 @@ func soakSection(doc Document, l letters) section {
 		if soak.Share != nil {
 			of = fmt.Sprintf(" (%s)", shareInWords(soak.Share, l))
 		}
-		s.notes = append(s.notes, fmt.Sprintf("%s at %s kfps%s for %s, %s: %d ppm lost in total, largest delay %s%s, %s %% of the 150 ms of ITU-T G.114.",
+		without := ""
+		if soak.Bias != nil {
+			without = fmt.Sprintf(" Without a device the median delay is %s%s.", microseconds(soak.Bias.P50Nanoseconds), unit)
+		}
+		s.notes = append(s.notes, fmt.Sprintf("%s at %s kfps%s for %s, %s: %d ppm lost in total, largest delay %s%s, %s %% of the 150 ms of ITU-T G.114.%s",
 			sizeWords(frame), kiloFrames(soak.IntendedFramesPerSecond), of, brief(time.Duration(soak.SendingSeconds)*time.Second), soakEnd(soak.End),
-			soak.LossPartsPerMillion, microseconds(soak.Worst.LatencyMaxNanoseconds), unit, percent(soak.Worst.OneWayBudgetPartsPerMillion)))
+			soak.LossPartsPerMillion, microseconds(soak.Worst.LatencyMaxNanoseconds), unit, percent(soak.Worst.OneWayBudgetPartsPerMillion), without))
 		for _, i := range soak.Intervals {
 			s.rows = append(s.rows, []string{
 				frameName(frame), clock(i.StartSeconds), count(i.LossPartsPerMillion), microseconds(i.P50Nanoseconds),

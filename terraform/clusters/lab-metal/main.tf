@@ -55,6 +55,7 @@ module "testbed" {
   sriov                = var.sriov
   trex                 = var.trex
   host_devices         = var.host_devices
+  calibration_networks = var.calibration_networks
   generator            = var.generator
 }
 

@@ -150,6 +150,12 @@ variable "host_devices" {
   default = null
 }
 
+variable "calibration_networks" {
+  description = "Networks of two more ports of the generator, which a cable or a switch joins without a device; see the module `testbed`. Absent: none. Example: { west = \"loop-west\", east = \"loop-east\" }."
+  type        = object({ west = string, east = string, namespace = optional(string) })
+  default     = null
+}
+
 variable "trex" {
   description = "Makes the Testbed's frames with TRex, from an image that you build; see the module `testbed`. Absent: the built-in XDP generator. Example: { image = \"registry.example.com/lab/vnfbench/trex:v3.08\" }."
   type = object({

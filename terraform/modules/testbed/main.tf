@@ -9,6 +9,10 @@ locals {
     for field, value in { name = port[end], namespace = port.namespace } : field => value if value != null
   } } }
 
+  calibration_networks = var.calibration_networks == null ? null : [for side in ["west", "east"] : {
+    for field, value in { name = var.calibration_networks[side], namespace = var.calibration_networks.namespace } : field => value if value != null
+  }]
+
   namespaces = var.namespaces == null ? {} : {
     namespaces = { from = "Selector", selector = { matchLabels = var.namespaces.match_labels } }
   }
@@ -104,6 +108,7 @@ locals {
       ports = merge(
         { linkBitsPerSecond = var.link_bits_per_second, mtuBytes = var.mtu_bytes },
         { for side, port in local.ports : side => port if length(port) > 0 },
+        local.calibration_networks == null ? {} : { calibrationNetworks = local.calibration_networks },
       )
       systemUnderTest = local.device
     })

@@ -162,6 +162,26 @@ variable "networks" {
   }
 }
 
+variable "calibration_networks" {
+  description = <<-EOT
+    Names of existing NetworkAttachmentDefinitions of two more ports of the generator, which a cable or a
+    switch joins without a device, and their namespace (absent: that of each run): the generator measures
+    itself over them. Absent: only bridges are calibrated. Example: { west = "loop-west", east = "loop-east" }.
+  EOT
+  type        = object({ west = string, east = string, namespace = optional(string) })
+  default     = null
+
+  validation {
+    condition     = var.calibration_networks == null ? true : anytrue([for way in [var.sriov, var.host_devices, var.networks] : way != null])
+    error_message = "calibration_networks is for ports by sriov, host_devices or networks; bridges have their own calibration."
+  }
+
+  validation {
+    condition     = var.calibration_networks == null ? true : var.trex == null || var.sriov == null
+    error_message = "TRex on virtual functions takes no calibration_networks: it drives its two ports alone."
+  }
+}
+
 variable "vlan" {
   description = "Tags of the generator's frames at its ports, for every kind of port but sriov, whose NICs have vlan_west and vlan_east. Example: { west = 101, east = 102 }."
   type        = object({ west = optional(number), east = optional(number) })

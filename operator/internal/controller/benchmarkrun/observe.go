@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -294,17 +295,17 @@ func (r *Reconciler) networks(ctx context.Context, s *scope) (names map[string]b
 
 // networkNamespaces returns the run's namespace and those that the testbed's ports name.
 func networkNamespaces(s *scope) []string {
-	namespaces := []string{s.run.Namespace}
-	for _, port := range []v1alpha1.TestbedPort{s.testbed.Spec.Ports.West, s.testbed.Spec.Ports.East} {
-		existing := port.NetworkAttachmentDefinition
-		if existing == nil {
-			continue
+	ports := s.testbed.Spec.Ports
+	refs := slices.Clone(ports.CalibrationNetworks)
+	for _, port := range []v1alpha1.TestbedPort{ports.West, ports.East} {
+		if existing := port.NetworkAttachmentDefinition; existing != nil {
+			refs = append(refs, existing.GeneratorRef, ptr.Deref(existing.DeviceRef, v1alpha1.NetworkReference{}))
 		}
-		refs := []*v1alpha1.NetworkReference{&existing.GeneratorRef, existing.DeviceRef}
-		for _, ref := range refs {
-			if ref != nil && ref.Namespace != "" && !slices.Contains(namespaces, ref.Namespace) {
-				namespaces = append(namespaces, ref.Namespace)
-			}
+	}
+	namespaces := []string{s.run.Namespace}
+	for _, ref := range refs {
+		if ref.Namespace != "" && !slices.Contains(namespaces, ref.Namespace) {
+			namespaces = append(namespaces, ref.Namespace)
 		}
 	}
 	return namespaces

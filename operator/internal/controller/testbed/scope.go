@@ -49,12 +49,6 @@ func (s *scope) run(uid string) *v1alpha1.BenchmarkRun {
 	return nil
 }
 
-// calibrates reports whether the generator's ports can be joined without a device.
-func (s *scope) calibrates() bool {
-	ports := s.testbed.Spec.Ports
-	return ports.West.Attachment == v1alpha1.PortBridge && ports.East.Attachment == v1alpha1.PortBridge
-}
-
 // hasBridges reports whether generator and device meet on a bridge.
 func (s *scope) hasBridges() bool {
 	ports := s.testbed.Spec.Ports

@@ -35,10 +35,10 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	switch c := status.Calibration; {
 	case c != nil:
 		set(v1alpha1.ConditionCalibrated, metav1.ConditionTrue, v1alpha1.ReasonCalibrated, "run "+c.RunRef.Namespace+"/"+c.RunRef.Name+" calibrated the generator")
-	case s.calibrates():
+	case s.testbed.Spec.Ports.HaveLoop():
 		set(v1alpha1.ConditionCalibrated, metav1.ConditionFalse, v1alpha1.ReasonNotCalibrated, "no run has calibrated the generator yet")
 	default:
-		set(v1alpha1.ConditionCalibrated, metav1.ConditionFalse, v1alpha1.ReasonNotCalibrated, "a calibration joins two ports with attachment Bridge; the ports of this testbed lead elsewhere")
+		set(v1alpha1.ConditionCalibrated, metav1.ConditionFalse, v1alpha1.ReasonNotCalibrated, "a calibration needs a way without a device: two ports with attachment Bridge, or a loop that spec.ports.calibrationNetworks names")
 	}
 	return status
 }

@@ -113,9 +113,10 @@ func TCP() plan.Input {
 // that have taints.
 func ExistingNetworks() plan.Input {
 	in := Input(1)
-	in.Networks = map[string]bool{"west-net": true, "west-device": true, "east-net": true}
+	in.Networks = map[string]bool{"west-net": true, "west-device": true, "east-net": true, "lab/loop-west": true, "loop-east": true}
 	in.Testbed.Spec.Ports.West = ExistingNetwork("west-net", "west-device")
 	in.Testbed.Spec.Ports.East = ExistingNetwork("east-net", "")
+	in.Testbed.Spec.Ports.CalibrationNetworks = []v1alpha1.NetworkReference{{Namespace: "lab", Name: "loop-west"}, {Name: "loop-east"}}
 	in.Nodes = append(in.Nodes, Node("node-b"))
 	in.Testbed.Spec.SystemUnderTest.NodeSelector = map[string]string{corev1.LabelHostname: "node-b"}
 	tolerations := []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpExists}}

@@ -109,6 +109,45 @@ func (p *Path) Slow(reads int32, ports ...string) error {
 	})
 }
 
+// OnCore makes the device work on another core for frames that arrive at its ports: a program hands
+// them to a queue of the kernel with that many places (a cpumap), which that core empties. A frame that
+// finds it full is lost. A port whose frames come from a network stack copies them for the program.
+func (p *Path) OnCore(core, places uint32, ports ...string) error {
+	queue, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.CPUMap, KeySize: 4, ValueSize: 4, MaxEntries: core + 1})
+	if err != nil {
+		return fmt.Errorf("making a queue of core %d: %w", core, err)
+	}
+	p.programs = append(p.programs, queue)
+	if err := queue.Put(core, places); err != nil {
+		return fmt.Errorf("making a queue of core %d: %w", core, err)
+	}
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, License: "MIT", Instructions: asm.Instructions{
+		asm.LoadMapPtr(asm.R1, queue.FD()),
+		asm.Mov.Imm(asm.R2, int32(core)),
+		asm.Mov.Imm(asm.R3, 0), // XDP_ABORTED where there is no such queue
+		asm.FnRedirectMap.Call(),
+		asm.Return(),
+	}})
+	if err != nil {
+		return fmt.Errorf("handing frames to core %d: %w", core, err)
+	}
+	defer func() { _ = program.Close() }()
+	return Do(p.Device, func() error {
+		for _, port := range ports {
+			l, err := netlink.LinkByName(port)
+			if err != nil {
+				return err
+			}
+			attached, err := link.AttachXDP(link.XDPOptions{Program: program, Interface: l.Attrs().Index, Flags: link.XDPDriverMode})
+			if err != nil {
+				return fmt.Errorf("handing the frames of %s to core %d: %w", port, core, err)
+			}
+			p.programs = append(p.programs, attached)
+		}
+		return nil
+	})
+}
+
 // tagAt makes a port of the node add a tag to what it sends and remove the tag from what it
 // receives, by two programs, since not every kernel has VLANs in its bridge.
 func (p *Path) tagAt(name string, vlan int) error {

@@ -98,6 +98,13 @@ run "networks" {
     }
     vlan   = { west = 101 }
     device = { attachments = ["Veth", "Virtio"] }
+
+    calibration_networks = { west = "loop-west", east = "loop-east", namespace = "lab" }
+  }
+
+  assert {
+    condition     = yamldecode(output.manifest).spec.ports.calibrationNetworks == [{ name = "loop-west", namespace = "lab" }, { name = "loop-east", namespace = "lab" }]
+    error_message = "the loop's western network is the first"
   }
 
   assert {
@@ -186,6 +193,24 @@ run "two_ways" {
     host_devices = { generator_west = "03:00.0", generator_east = "0000:03:00.1", device_west = {}, device_east = { resource_name = "vnfbench.io/x" } }
   }
   expect_failures = [var.host_devices]
+}
+
+run "loop_beside_bridges" {
+  command = plan
+  variables {
+    calibration_networks = { west = "a", east = "b" }
+  }
+  expect_failures = [var.calibration_networks]
+}
+
+run "loop_for_trex_by_dpdk" {
+  command = plan
+  variables {
+    sriov                = { generator_west = "a/b", generator_east = "a/b", device_west = "a/b", device_east = "a/b" }
+    trex                 = { image = "registry.example.com/lab/vnfbench/trex:v3.08" }
+    calibration_networks = { west = "a", east = "b" }
+  }
+  expect_failures = [var.calibration_networks]
 }
 
 run "wrong_tag_of_a_network" {
