@@ -59,7 +59,7 @@ func TestStatusIsRefused(t *testing.T) {
 			c, refusals := refusingFigures(t, s.run)
 			r := &Reconciler{Client: c, Recorder: events.NewFakeRecorder(10), Metrics: NewMetrics()}
 			d, err := r.storeStatus(t.Context(), s, test.decision)
-			if err != nil || d.action != test.decision.action || d.failed() != test.ended || *refusals != 1 {
+			if err != nil || d.action != test.decision.action || (d.action == actFinish && !d.measured) != test.ended || *refusals != 1 {
 				t.Fatalf("%+v after %d refusals, %v", d, *refusals, err)
 			}
 			var stored v1alpha1.BenchmarkRun
