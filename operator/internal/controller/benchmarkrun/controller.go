@@ -175,7 +175,7 @@ func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (dec
 	if !apierrors.IsInvalid(err) && !isTooLarge(err) {
 		return d, err
 	}
-	s.run = before
+	s.run = before.DeepCopy()
 	switch {
 	case d.action != actFinish || !d.measured:
 	case isTooLarge(err):
@@ -190,7 +190,7 @@ func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (dec
 		return d, err
 	}
 	// The figures that were stored before leave no room for the end.
-	s.run = before
+	s.run = before.DeepCopy()
 	return d, r.patchStatus(ctx, s, d, withoutFigures(v1alpha1.BenchmarkRunStatus{}, after))
 }
 
