@@ -10,7 +10,7 @@ import (
 )
 
 // best returns one of the pairs that have all that is needed, of which there is at least one: that of
-// the plan which the status names already; else the first, by name, whose nodes have enough left beside
+// the plan which the status names already; else the first, by name, whose nodes have enough left next to
 // their other pods; else the first, where pods wait until the scheduler finds room.
 func (c candidates) best(in Input, p *Plan, needs []need) pair {
 	if before := in.Run.Status.Plan; before != nil {

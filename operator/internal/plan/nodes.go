@@ -74,7 +74,7 @@ func eligible(in Input, p *Plan) (candidates, error) {
 	return found.forVMs(p.vms())
 }
 
-// needsOf returns what the run's pods request, and how an error names those beside the traffic pod.
+// needsOf returns what the run's pods request, and how an error names those other than the traffic pod.
 func needsOf(in Input, p *Plan) (needs []need, others string) {
 	cpu := podNeed("cpu", "m", v1alpha1.ReasonInsufficientCPU, p.Generator.Resources.RequestMilliCPU, milliCPU, p.Functions)
 	memory := podNeed("memory", " bytes", v1alpha1.ReasonInsufficientMemory, p.Generator.Resources.MemoryBytes, memoryBytes, p.Functions)

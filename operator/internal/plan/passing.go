@@ -56,7 +56,7 @@ func recovered(nodes []corev1.Node) []corev1.Node {
 }
 
 // recoverResource makes all of a device plugin's devices allocatable. The kubelet keeps the name of a resource
-// whose plugin is gone, with the number 0: then nobody knows how many come back.
+// whose plugin is gone, with the number 0: how many come back is not known.
 func recoverResource(node *corev1.Node, name corev1.ResourceName) {
 	if !strings.Contains(string(name), "/") {
 		return

@@ -29,7 +29,7 @@ const (
 	actLaunchMeasurer action = "LaunchMeasurer"
 	// actLaunchChain applies the functions of the chain.
 	actLaunchChain action = "LaunchChain"
-	// actRestoreRights applies the measurer's rights again, which somebody deleted.
+	// actRestoreRights applies the measurer's rights again, which someone deleted.
 	actRestoreRights action = "RestoreRights"
 	// actOpenChain lets the measurer continue to the chain.
 	actOpenChain action = "OpenChain"

@@ -73,7 +73,7 @@ func (s *scope) nodesLeft() bool {
 	return ready != nil && ready.Reason != v1alpha1.ReasonNoMatchingNode && !plan.Matches(s.testbed, s.input.Nodes)
 }
 
-// planOf makes a plan. Every error has a reason, so that no run holds its testbed for ever because of one.
+// planOf makes a plan. Every error has a reason, so that no run holds its testbed permanently because of one.
 func planOf(ctx context.Context, in plan.Input) (made *plan.Plan, err error) {
 	defer func() {
 		if problem := recover(); problem != nil {

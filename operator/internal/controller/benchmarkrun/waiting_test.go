@@ -117,7 +117,7 @@ func TestWaitIsInTheStatus(t *testing.T) {
 	}
 }
 
-// TestEveryFailureOfPlanningHasAReason checks that neither a panic nor an error without a reason is tried again for ever.
+// TestEveryFailureOfPlanningHasAReason checks that neither a panic nor an error without a reason is tried again without end.
 func TestEveryFailureOfPlanningHasAReason(t *testing.T) {
 	if _, err := planOf(t.Context(), plan.Input{Run: nil}); measure.ReasonOf(err) != v1alpha1.ReasonInvalidConfiguration {
 		t.Errorf("%v", err)

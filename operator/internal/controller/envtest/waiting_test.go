@@ -153,7 +153,7 @@ func TestLabelThatFlips(t *testing.T) {
 	l.expect(late, v1alpha1.ConditionSucceeded, "False/NoMatchingNode")
 }
 
-// TestFullNodeIsNotChosen checks that a run goes to a node that has room beside the pods of others.
+// TestFullNodeIsNotChosen checks that a run goes to a node that has room next to the pods of others.
 func TestFullNodeIsNotChosen(t *testing.T) {
 	l := newLab(t, nil)
 	full, free := l.ownNode("-a"), l.ownNode("-b")
@@ -206,7 +206,7 @@ func TestRightsAreAppliedAgain(t *testing.T) {
 	}
 }
 
-// TestHistoryLimit checks that the oldest finished runs are deleted, without those that others need or somebody keeps.
+// TestHistoryLimit checks that the oldest finished runs are deleted, without those that others need or someone keeps.
 func TestHistoryLimit(t *testing.T) {
 	l := newLab(t, nil)
 	l.testbed(func(t *v1alpha1.Testbed) { t.Spec.HistoryLimit = 1 })

@@ -27,7 +27,7 @@ func (s *scope) historyLimit() int {
 }
 
 // countsForHistory reports whether a run is one of those that historyLimit bounds: it has ended, has released the
-// testbed, and nobody keeps it.
+// testbed, and it is not kept.
 func countsForHistory(run *v1alpha1.BenchmarkRun) bool {
 	return queue.Finished(run) && !queue.Occupies(run) && run.DeletionTimestamp.IsZero() && run.Annotations[v1alpha1.AnnotationKeep] != "true"
 }

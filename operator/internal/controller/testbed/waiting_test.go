@@ -63,7 +63,7 @@ func TestQueueWaitsForWhatPasses(t *testing.T) {
 		"no node ever":                     {newScope(next, mismatched), none, 1, 0},
 		"no node ever, an hour later":      {newScope(next, mismatched, readyWas("False", none, 1), after(time.Hour)), none, 1, 0},
 		"cordoned, for however long":       {newScope(next, cordoned, readyWas("False", lost, 1), after(1000*time.Hour)), lost, 0, 0},
-		"nobody waits while it is away":    {newScope(vfs("8", "0"), readyWas("True", ready, 1)), missing, 0, 0},
+		"no run waits while it is away":    {newScope(vfs("8", "0"), readyWas("True", ready, 1)), missing, 0, 0},
 		"another waits for longer":         {newScope(run("r", 1, startup(600)), vfs("8", "0"), readyWas("False", missing, 1), after(300*time.Second)), missing, 0, 300 * time.Second},
 		"it was held when the plugin went": {newScope(active("r"), run("r", 1, is(v1alpha1.ConditionAdmitted, "True")), vfs("8", "0"), readyWas("True", ready, 1)), missing, 1, 0},
 	}

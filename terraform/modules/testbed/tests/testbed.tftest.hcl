@@ -23,7 +23,7 @@ run "sriov" {
     error_message = "the generator has its own node"
   }
   assert {
-    condition     = !can(yamldecode(output.manifest).spec.systemUnderTest.sriov.innerResourceName)
+    condition     = !can(yamldecode(output.manifest).spec.systemUnderTest.sriov.innerResourceName) && !can(yamldecode(output.manifest).spec.historyLimit)
     error_message = "what was not chosen is left out"
   }
 }
@@ -42,8 +42,14 @@ run "sriov_in_full" {
     }
     namespaces = { match_labels = { "vnfbench.io/lab" = "metal" } }
     is_default = true
+
+    history_limit = 1000
   }
 
+  assert {
+    condition     = yamldecode(output.manifest).spec.historyLimit == 1000
+    error_message = "the number of finished runs is set"
+  }
   assert {
     condition     = yamldecode(output.manifest).spec.ports.west.sriov.vlan == 101
     error_message = "the NIC adds the tag"
