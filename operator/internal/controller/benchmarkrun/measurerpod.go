@@ -97,9 +97,9 @@ func rightsKind(object chain.Object) string {
 	return ""
 }
 
-// readRights finds out whether the rights of a measurer that has started are still there.
+// readRights finds out whether the rights of a measurer that has a pod are still there. They were made before it.
 func (r *Reconciler) readRights(ctx context.Context, s *scope) error {
-	if s.plan == nil || s.job == nil || s.holder == nil {
+	if s.plan == nil || s.job == nil || s.holder == nil && len(s.measurers) == 0 {
 		return nil
 	}
 	for _, object := range s.rights() {

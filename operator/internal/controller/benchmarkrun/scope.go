@@ -79,7 +79,7 @@ type scope struct {
 	events []corev1.Event
 	// jobEvents are those of the Job, while it has to create a pod.
 	jobEvents []corev1.Event
-	// rightsLost is true if the rights of a measurer that has started were deleted.
+	// rightsLost is true if the rights of a measurer that has a pod were deleted.
 	rightsLost bool
 }
 

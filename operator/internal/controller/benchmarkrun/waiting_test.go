@@ -11,6 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -136,28 +140,15 @@ func TestRefusedReplacement(t *testing.T) {
 		}
 	}
 	crashed := measurers(pod("m", ended(137, "Error", "")))
-	tests := map[string]struct {
-		scope  *scope
-		action action
-		reason string
-		after  time.Duration
-	}{
+	checkDecisions(t, map[string]decisionTest{
 		"no replacement yet":             {newScope(launched, withRecords(open), functions(ready, ready), crashed, after(time.Hour)), actWait, "", podCheckInterval},
 		"the replacement is refused":     {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("violates PodSecurity"), after(time.Hour)), actFinish, v1alpha1.ReasonPodForbidden, 0},
 		"the pod is gone and refused":    {newScope(launched, withRecords(open), functions(ready, ready), heldBy(""), refused("denied the request"), after(time.Hour)), actFinish, v1alpha1.ReasonPodForbidden, 0},
-		"the quota is full":              {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("exceeded quota: compute"), after(time.Hour)), actWait, "", podCheckInterval},
+		"the quota is full":              {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("exceeded quota: compute"), after(time.Hour)), actWait, v1alpha1.ReasonPending, podCheckInterval},
 		"the quota stays full":           {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("exceeded quota: compute"), after(time.Hour+300*time.Second)), actFinish, v1alpha1.ReasonPodForbidden, 0},
 		"refused while the chain starts": {newScope(launched, withRecords(calibrated), functions(ready, running), crashed, refused("violates PodSecurity"), after(time.Minute)), actFinish, v1alpha1.ReasonPodForbidden, 0},
 		"the measurer runs":              {newScope(launched, withRecords(open), functions(ready, ready), measurers(pod("m", running)), refused("denied the request"), after(time.Hour)), actWait, "", 0},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			d := decide(test.scope)
-			if reason := reasonOf(d.outcome); d.action != test.action || reason != test.reason || d.after != test.after {
-				t.Errorf("%s %q after %s, want %s %q after %s", d.action, reason, d.after, test.action, test.reason, test.after)
-			}
-		})
-	}
+	})
 }
 
 // TestRegistryThatIsAway checks that a run waits for a registry that does not answer, and not for long for one that
@@ -192,5 +183,24 @@ func TestRightsAreRestored(t *testing.T) {
 	}
 	if got := strings.Join(kinds, ","); got != "Role,RoleBinding" {
 		t.Errorf("restores %s", got)
+	}
+}
+
+// TestAFailedRunIsNoError checks that a verdict, whatever it says, is no error of the operator: tenants' runs that fail
+// must not raise its alert.
+func TestAFailedRunIsNoError(t *testing.T) {
+	s := newScope(admitted)
+	s.run.Spec.Experiment.Baseline = &v1alpha1.Baseline{RunRef: v1alpha1.LocalReference{Name: "absent"}}
+	c := fakeCluster(t, s.run, s.testbed)
+	r := &Reconciler{Client: c, Reader: c, Clock: clocktesting.NewFakePassiveClock(epoch), Recorder: events.NewFakeRecorder(10), Metrics: NewMetrics()}
+	if result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s.run)}); err != nil || result != (ctrl.Result{}) {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	stored := &v1alpha1.BenchmarkRun{}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.run), stored); err != nil {
+		t.Fatal(err)
+	}
+	if c := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionSucceeded); c == nil || c.Reason != v1alpha1.ReasonBaselineUnusable {
+		t.Errorf("%+v", c)
 	}
 }
