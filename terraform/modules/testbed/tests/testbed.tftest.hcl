@@ -245,7 +245,8 @@ run "wrong_values_of_the_rest" {
     namespaces           = { match_labels = {} }
     link_bits_per_second = 1
     mtu_bytes            = 100
+    history_limit        = 0
     sriov                = { generator_west = "west", generator_east = "east", device_west = "a", device_east = "b" }
   }
-  expect_failures = [var.name, var.namespaces, var.link_bits_per_second, var.mtu_bytes, var.sriov]
+  expect_failures = [var.name, var.namespaces, var.history_limit, var.link_bits_per_second, var.mtu_bytes, var.sriov]
 }
