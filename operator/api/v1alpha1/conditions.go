@@ -55,6 +55,8 @@ const (
 	// ReasonRedeploying: the chain is deleted and launched again, for the next repeat or after the
 	// run was suspended.
 	ReasonRedeploying = "Redeploying"
+	// ReasonWaiting: something that may pass by itself keeps the run from starting; the message names it.
+	ReasonWaiting = "Waiting"
 	// ReasonMeasuring: the measurer runs trials.
 	ReasonMeasuring = "Measuring"
 	// ReasonMeasured: the figures are complete.
@@ -133,6 +135,8 @@ const (
 	ReasonInsufficientStorage = "InsufficientStorage"
 	// ReasonPodForbidden: the namespace's admission (Pod Security, quota, a webhook) refuses a pod of the run.
 	ReasonPodForbidden = "PodForbidden"
+	// ReasonLaunchFailed: the API server could not make an object of the run for startupSeconds.
+	ReasonLaunchFailed = "LaunchFailed"
 	// ReasonUnschedulable: a pod found no node within startupSeconds.
 	ReasonUnschedulable = "Unschedulable"
 	// ReasonImageUnavailable: a pod's image cannot be pulled.
@@ -222,6 +226,9 @@ const (
 	// ReasonResultRejected: the API server rejects the status with the figures; the trials
 	// are kept.
 	ReasonResultRejected = "ResultRejected"
+	// ReasonStatusTooLarge: the status with the figures is larger than the API server takes; the
+	// trials are kept.
+	ReasonStatusTooLarge = "StatusTooLarge"
 	// ReasonResultsLost: the results' ConfigMap was deleted, or changed by someone else.
 	ReasonResultsLost = "ResultsLost"
 	// ReasonVersionMismatch: operator and measurer have different versions, because the
@@ -236,6 +243,9 @@ const (
 	// ReasonBridgeCleanupIncomplete: a deleted testbed's bridges could not be removed from a
 	// node. Only an event has it.
 	ReasonBridgeCleanupIncomplete = "BridgeCleanupIncomplete"
+
+	// ReasonHistoryLimit: a finished run was deleted, because its Testbed has more than historyLimit. Only an event has it.
+	ReasonHistoryLimit = "HistoryLimit"
 
 	// ReasonReady: the testbed can take runs.
 	ReasonReady = "Ready"
@@ -361,6 +371,8 @@ const (
 	// AnnotationDefaultTestbed marks the cluster's default Testbed, where it is "true". Of
 	// several, the one that was created last is the default.
 	AnnotationDefaultTestbed = "vnfbench.io/is-default-testbed"
+	// AnnotationKeep keeps a finished run from its Testbed's historyLimit, where it is "true".
+	AnnotationKeep = "vnfbench.io/keep"
 	// AnnotationRun holds the name of the run that an object belongs to.
 	AnnotationRun = "vnfbench.io/run"
 	// Finalizer keeps a run or testbed until the objects that it made are gone.

@@ -15,6 +15,14 @@ type TestbedSpec struct {
 	// +kubebuilder:default={from: All}
 	Namespaces TestbedNamespaces `json:"namespaces,omitzero"`
 
+	// historyLimit is how many finished runs of the testbed are kept. Beyond it, the oldest of the namespace
+	// with most of them is deleted; baselines and runs with the annotation vnfbench.io/keep=true stay. Default 200.
+	// +optional
+	// +kubebuilder:default=200
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10000
+	HistoryLimit int32 `json:"historyLimit,omitempty"`
+
 	// generator is what makes and receives traffic. Default: the XDP driver on any node.
 	// +optional
 	// +kubebuilder:default={}

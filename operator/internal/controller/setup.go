@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
@@ -40,7 +41,7 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, v1alpha1.AddToScheme(scheme)
 }
 
-// CacheOptions returns options that save memory: of pods, Jobs and ConfigMaps only the
+// CacheOptions returns options that save memory: of pods, Jobs, ConfigMaps, Roles and RoleBindings only the
 // operator's own are watched. No namespaces means all of them. A cache that cannot read calls
 // onError.
 func CacheOptions(namespaces []string, onError toolscache.WatchErrorHandlerWithContext) (cache.Options, error) {
@@ -56,9 +57,11 @@ func CacheOptions(namespaces []string, onError toolscache.WatchErrorHandlerWithC
 		DefaultTransform:         cache.TransformStripManagedFields(),
 		DefaultWatchErrorHandler: onError,
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:       {Label: labels.NewSelector().Add(*ofRun)},
-			&corev1.ConfigMap{}: {Label: labels.NewSelector().Add(*ofRun)},
-			&batchv1.Job{}:      {Label: labels.NewSelector().Add(*ofTestbed)},
+			&corev1.Pod{}:         {Label: labels.NewSelector().Add(*ofRun)},
+			&corev1.ConfigMap{}:   {Label: labels.NewSelector().Add(*ofRun)},
+			&batchv1.Job{}:        {Label: labels.NewSelector().Add(*ofTestbed)},
+			&rbacv1.Role{}:        {Label: labels.NewSelector().Add(*ofRun)},
+			&rbacv1.RoleBinding{}: {Label: labels.NewSelector().Add(*ofRun)},
 		},
 	}
 	for _, namespace := range namespaces {

@@ -388,6 +388,8 @@ type Failure struct {
 	// Remedy is one sentence for the user.
 	Remedy string
 	Err    error
+	// Passing says that the cause may pass by itself, such as a node that is not ready.
+	Passing bool
 }
 
 // Failf makes a Failure whose error is formatted as by fmt.Errorf.

@@ -24,6 +24,8 @@ type Obstacle struct {
 // systemTaints is the prefix of taints that Kubernetes adds to nodes and removes again.
 const systemTaints = "node.kubernetes.io/"
 
+func isSystem(taint *corev1.Taint) bool { return strings.HasPrefix(taint.Key, systemTaints) }
+
 // Find returns the first obstacle, lasting ones before passing ones; nil when the
 // node can take the pod now.
 func Find(node *corev1.Node, selector map[string]string, tolerations []corev1.Toleration) *Obstacle {
@@ -33,13 +35,13 @@ func Find(node *corev1.Node, selector map[string]string, tolerations []corev1.To
 		return &Obstacle{Cause: fmt.Sprintf("do not match {%s}", labels.FormatLabels(selector))}
 	case system != "" && system != "linux":
 		return &Obstacle{Cause: "do not run Linux"}
-	case repelled(node, tolerations, func(t *corev1.Taint) bool { return !strings.HasPrefix(t.Key, systemTaints) }):
+	case repelled(node, tolerations, func(t *corev1.Taint) bool { return !isSystem(t) }):
 		return &Obstacle{Cause: "have a taint that is not tolerated"}
 	case node.Spec.Unschedulable:
 		return &Obstacle{Cause: "are cordoned", Passing: true}
 	case !Ready(node):
 		return &Obstacle{Cause: "are not ready", Passing: true}
-	case repelled(node, tolerations, func(t *corev1.Taint) bool { return strings.HasPrefix(t.Key, systemTaints) }):
+	case repelled(node, tolerations, isSystem):
 		return &Obstacle{Cause: "are kept free by Kubernetes", Passing: true}
 	}
 	return nil

@@ -19,7 +19,9 @@ func MissingResource(testbed *v1alpha1.Testbed, nodes []corev1.Node) *measure.Fa
 	}
 	needs := append(testbedNeeds(testbed), missingHugepages(testbed)...)
 	if lacking, among := found.lacking(needs); lacking != nil {
-		return &measure.Failure{Reason: lacking.reason, Remedy: lacking.remedy, Err: fmt.Errorf(
+		back, err := matchingNodes(Input{Testbed: testbed, Nodes: recovered(nodes)})
+		_, fits := back.first(needs...)
+		return &measure.Failure{Reason: lacking.reason, Remedy: lacking.remedy, Passing: err == nil && fits, Err: fmt.Errorf(
 			"runs on the testbed take %d%s of %s for the generator and %d for the functions, but %s",
 			lacking.generator, lacking.unit, lacking.resource, lacking.functions, among.largest(lacking.allocatable, lacking.unit))}
 	}

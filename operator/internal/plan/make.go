@@ -163,10 +163,10 @@ func describe(node *corev1.Node) Node {
 }
 
 // specOf returns the testbed's spec as the plan keeps it: who may use the testbed is not for the
-// run's namespace to read.
+// run's namespace to read, and how many runs it keeps changes no figure.
 func specOf(testbed *v1alpha1.Testbed) v1alpha1.TestbedSpec {
 	spec := *testbed.Spec.DeepCopy()
-	spec.Namespaces = v1alpha1.TestbedNamespaces{}
+	spec.Namespaces, spec.HistoryLimit = v1alpha1.TestbedNamespaces{}, 0
 	return spec
 }
 

@@ -46,17 +46,36 @@ func storageBytes(node *corev1.Node) int64 {
 	return quantity.Value()
 }
 
-// chooseNodes takes the first pair of nodes, in the order of their names, that matches the
-// testbed's selectors and is large enough for the run's pods. The scheduler accounts for what
-// other pods use at the moment.
+// chooseNodes takes a pair of nodes that matches the testbed's selectors and is large enough for the
+// run's pods: best says which of several.
 func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) {
-	found, err := matchingNodes(in)
+	needs, others := needsOf(in, p)
+	found, err := eligible(in, p)
 	if err == nil {
-		found, err = found.forVMs(p.vms())
+		if lacking, among := found.lacking(needs); lacking != nil {
+			err = fail(lacking.reason, lacking.remedy,
+				"the traffic pod%s requests %d%s of %s and %s %d%s in total, but %s",
+				endsToo(p), lacking.generator, lacking.unit, lacking.resource, others, lacking.functions, lacking.unit, among.largest(lacking.allocatable, lacking.unit))
+		}
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, markPassing(err, in, p, needs)
 	}
+	chosen := found.best(in, p, needs)
+	return chosen.generator, chosen.device, nil
+}
+
+// eligible returns the nodes that the testbed's selectors allow and that take the run's virtual machines.
+func eligible(in Input, p *Plan) (candidates, error) {
+	found, err := matchingNodes(in)
+	if err != nil {
+		return found, err
+	}
+	return found.forVMs(p.vms())
+}
+
+// needsOf returns what the run's pods request, and how an error names those other than the traffic pod.
+func needsOf(in Input, p *Plan) (needs []need, others string) {
 	cpu := podNeed("cpu", "m", v1alpha1.ReasonInsufficientCPU, p.Generator.Resources.RequestMilliCPU, milliCPU, p.Functions)
 	memory := podNeed("memory", " bytes", v1alpha1.ReasonInsufficientMemory, p.Generator.Resources.MemoryBytes, memoryBytes, p.Functions)
 	for _, end := range p.Endpoints {
@@ -67,7 +86,7 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 		cpu.functions += function.Resources.RequestMilliCPU
 		memory.functions += function.Resources.MemoryBytes
 	}
-	others := "the functions"
+	others = "the functions"
 	if p.Observer != nil {
 		others = "the functions with their observer"
 		cpu.functions += p.Observer.Resources.RequestMilliCPU
@@ -86,15 +105,8 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 		others += " and the neighbors"
 		cpu.remedy, memory.remedy = orNeighbors(cpu.remedy, "cpu"), orNeighbors(memory.remedy, "memory")
 	}
-	needs := append(deviceNeeds(p), hugepagesNeeds(in.Testbed, p.Generator.Hugepages, p.Functions)...)
-	needs = append(needs, cpu, memory, storage)
-	if lacking, among := found.lacking(needs); lacking != nil {
-		return nil, nil, fail(lacking.reason, lacking.remedy,
-			"the traffic pod%s requests %d%s of %s and %s %d%s in total, but %s",
-			endsToo(p), lacking.generator, lacking.unit, lacking.resource, others, lacking.functions, lacking.unit, among.largest(lacking.allocatable, lacking.unit))
-	}
-	chosen, _ := found.first(needs...)
-	return chosen.generator, chosen.device, nil
+	needs = append(deviceNeeds(p), hugepagesNeeds(in.Testbed, p.Generator.Hugepages, p.Functions)...)
+	return append(needs, cpu, memory, storage), others
 }
 
 // endsToo names the pods that run with the traffic pod, where there are some.

@@ -53,6 +53,9 @@ type Input struct {
 	Testbed *v1alpha1.Testbed
 	// Nodes are the cluster's, in any order.
 	Nodes []corev1.Node
+	// Requested is what other pods request on nodes, by the node's name: of each resource, and of
+	// "pods" their number. Nodes that are not in it count as free.
+	Requested map[string]corev1.ResourceList
 	// Networks names the NetworkAttachmentDefinitions of the run's namespace, and as
 	// "namespace/name" those of other namespaces that the testbed names; nil where
 	// the cluster does not know that kind.

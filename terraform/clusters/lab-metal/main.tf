@@ -51,6 +51,7 @@ module "testbed" {
 
   name                 = var.cluster_name
   nodes                = module.nodes.nodes
+  history_limit        = var.history_limit
   link_bits_per_second = var.link_bits_per_second
   sriov                = var.sriov
   trex                 = var.trex

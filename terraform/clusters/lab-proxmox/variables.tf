@@ -110,6 +110,12 @@ variable "schedule_on_control_plane" {
   default     = false
 }
 
+variable "history_limit" {
+  description = "How many finished runs of the Testbed are kept; see the module `testbed`. Absent: 200. Example: 1000."
+  type        = number
+  default     = null
+}
+
 variable "link_bits_per_second" {
   description = "Rate of the link of each traffic port. Example: 10000000000."
   type        = number

@@ -103,7 +103,7 @@ locals {
     metadata = merge({ name = var.name }, var.is_default ? {
       annotations = { "vnfbench.io/is-default-testbed" = "true" }
     } : {})
-    spec = merge(local.namespaces, {
+    spec = merge(local.namespaces, var.history_limit == null ? {} : { historyLimit = var.history_limit }, {
       generator = local.generator
       ports = merge(
         { linkBitsPerSecond = var.link_bits_per_second, mtuBytes = var.mtu_bytes },

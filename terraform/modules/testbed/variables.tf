@@ -31,6 +31,17 @@ variable "namespaces" {
   }
 }
 
+variable "history_limit" {
+  description = "How many finished runs of the Testbed are kept, from 1 to 10000. Absent: the API's default, 200. Example: 1000."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.history_limit == null ? true : var.history_limit >= 1 && var.history_limit <= 10000
+    error_message = "history_limit is from 1 to 10000."
+  }
+}
+
 variable "nodes" {
   description = "The machines by name, with their labels: the output `nodes` of `proxmox-nodes` or `baremetal-nodes`. Example: { gen-1 = { labels = { \"vnfbench.io/role\" = \"generator\" } } }."
   type = map(object({

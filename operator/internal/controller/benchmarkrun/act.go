@@ -3,11 +3,7 @@ package benchmarkrun
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
-	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,6 +43,8 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 		err = r.openChainGate(ctx, s)
 	case actReplaceChain:
 		err = r.replaceChain(ctx, s)
+	case actRestoreRights:
+		err = r.applyAll(ctx, s, s.rights())
 	case actStopPods:
 		err = r.unlessTerminating(ctx, s, r.stopPods(ctx, s))
 	case actRelease:
@@ -56,7 +54,7 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	}
 	switch d.action {
 	case actPlan, actStorePlan, actLaunchMeasurer, actLaunchChain:
-		if waits, ok := s.waitForQuota(d.action, err); ok {
+		if waits, ok := s.waitOut(err); ok {
 			return waits, nil
 		}
 		if refused := vmRefusal(err, refusal(err)); refused != nil {
@@ -93,7 +91,7 @@ func (r *Reconciler) setFinalizer(ctx context.Context, s *scope, change func(cli
 // The status then gets the digest of the plan, before the plan is stored: nothing else shows later
 // who made it. Nothing that uses the testbed exists before.
 func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
-	made, err := plan.Make(*s.input)
+	made, err := planOf(ctx, *s.input)
 	if err != nil {
 		return err
 	}
@@ -124,7 +122,7 @@ func (r *Reconciler) tryPlan(ctx context.Context, s *scope, made *plan.Plan, dig
 // storePlan stores the plan whose digest the status has. If the plan would be another one by now,
 // the status gets the digest of that first, unless the run was already measured by the other.
 func (r *Reconciler) storePlan(ctx context.Context, s *scope) error {
-	made, err := plan.Make(*s.input)
+	made, err := planOf(ctx, *s.input)
 	if err != nil {
 		return err
 	}
@@ -236,64 +234,6 @@ func (r *Reconciler) applyGate(ctx context.Context, s *scope, data map[string]st
 	// refuses what follows from an older one.
 	gate.Namespace, gate.UID, gate.ResourceVersion, gate.Data = s.run.Namespace, s.records.uid, s.records.version, data
 	return apply.Object(ctx, r.Client, gate, chainOwner)
-}
-
-// refusal turns an error that no retry corrects into the run's outcome.
-func refusal(err error) *cause {
-	var failure *measure.Failure
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &failure):
-		message := failure.Err.Error()
-		if failure.Remedy != "" {
-			message += "; " + failure.Remedy
-		}
-		return newCause(failure.Reason, "%s", message)
-	case meta.IsNoMatchError(err):
-		return newCause(v1alpha1.ReasonNetworkAttachmentMissing, "the cluster does not know the kind NetworkAttachmentDefinition: install Multus")
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return nil
-	}
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return nil
-	}
-	switch code := status.Status().Code; code {
-	case http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
-		return nil
-	default:
-		if code >= 400 && code < 500 {
-			return newCause(v1alpha1.ReasonPodForbidden, "%s%v", admissionRemedy(err), err)
-		}
-	}
-	return nil
-}
-
-// quotaInterval is how often the run tries again while a quota is used up.
-const quotaInterval = 10 * time.Second
-
-// waitForQuota returns the wait for a quota of the namespace that other work uses up at the moment. The
-// plan and the measurer wait for startupSeconds after the run got its testbed; the chain waits
-// until the measurer, which waits for it, gives up.
-func (s *scope) waitForQuota(action action, err error) (decision, bool) {
-	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "exceeded quota") {
-		return decision{}, false
-	}
-	after := quotaInterval
-	if action != actLaunchChain {
-		admitted := meta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionAdmitted)
-		after = min(after, admitted.LastTransitionTime.Add(s.startup()).Sub(s.now))
-	}
-	return decision{action: actWait, after: after, chain: newCause(v1alpha1.ReasonPending, "waiting for room in a quota of namespace %q: %v", s.run.Namespace, err)}, after > 0
-}
-
-// admissionRemedy returns what comes before the API server's own message, which is long.
-func admissionRemedy(err error) string {
-	if strings.Contains(err.Error(), "violates PodSecurity") {
-		return "label the namespace pod-security.kubernetes.io/enforce=privileged, or use another one: "
-	}
-	return ""
 }
 
 // stopPods deletes the Job with its pods, and the chain's pods and virtual machines.

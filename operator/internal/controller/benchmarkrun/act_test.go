@@ -39,9 +39,9 @@ func TestRefusal(t *testing.T) {
 		"no Multus":             {&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "NetworkAttachmentDefinition"}}, v1alpha1.ReasonNetworkAttachmentMissing},
 		"namespace terminating": {terminating, ""},
 		"conflict":              {apierrors.NewConflict(pods, "p", errors.New("changed")), ""},
-		"not found":             {apierrors.NewNotFound(pods, "p"), ""},
+		"not found":             {apierrors.NewNotFound(pods, "p"), v1alpha1.ReasonLaunchFailed},
 		"too many requests":     {apierrors.NewTooManyRequests("later", 1), ""},
-		"server":                {apierrors.NewInternalError(errors.New("etcd")), ""},
+		"webhook away":          {apierrors.NewInternalError(errors.New("failed calling webhook")), v1alpha1.ReasonLaunchFailed},
 		"network":               {errors.New("connection refused"), ""},
 	}
 	for name, test := range tests {
@@ -144,8 +144,8 @@ func TestQuotaIsWaitedFor(t *testing.T) {
 	for elapsed, want := range map[time.Duration]struct {
 		action action
 		again  time.Duration
-	}{0: {actWait, quotaInterval}, 295 * time.Second: {actWait, 5 * time.Second}, 300 * time.Second: {actFinish, 0}} {
-		s := newScope(admitted, withInput, after(elapsed))
+	}{0: {actWait, retryInterval}, 295 * time.Second: {actWait, 5 * time.Second}, 300 * time.Second: {actFinish, 0}} {
+		s := newScope(admitted, withInput, waitingSinceEpoch, after(elapsed))
 		d, err := r.act(t.Context(), s, decide(s))
 		if err != nil || d.action != want.action || d.after != want.again {
 			t.Errorf("after %s: %s, again after %s, %v", elapsed, d.action, d.after, err)
@@ -155,10 +155,7 @@ func TestQuotaIsWaitedFor(t *testing.T) {
 			t.Errorf("after %s the run says %q", elapsed, message)
 		}
 	}
-	if waits, ok := newScope(admitted, after(time.Hour)).waitForQuota(actLaunchChain, full); !ok || waits.after != quotaInterval {
-		t.Errorf("the chain: %+v", waits)
-	}
-	if _, ok := newScope(admitted).waitForQuota(actPlan, errors.New("exceeded quota")); ok {
+	if _, ok := newScope(admitted).waitOut(errors.New("exceeded quota")); ok {
 		t.Error("an error that the API server did not give")
 	}
 }

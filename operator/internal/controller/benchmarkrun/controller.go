@@ -9,12 +9,13 @@ package benchmarkrun
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
@@ -66,7 +67,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=create;patch;delete
 // +kubebuilder:rbac:groups=kubevirt.io,resources=virtualmachineinstances,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
@@ -80,6 +81,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Owns(&batchv1.Job{}).
 		// Without their data: who may write ConfigMaps decides how large they are.
 		Owns(&corev1.ConfigMap{}, builder.OnlyMetadata).
+		// The measurer cannot store a trial without them.
+		Owns(&rbacv1.Role{}, builder.OnlyMetadata).
+		Owns(&rbacv1.RoleBinding{}, builder.OnlyMetadata).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(runOfPod)).
 		Watches(&v1alpha1.Testbed{}, handler.EnqueueRequestsFromMapFunc(r.runsOfTestbed)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.runsOfNamespace), builder.WithPredicates(predicate.LabelChangedPredicate{})).
@@ -157,28 +161,43 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		// A conflict means that the cache is late: its next event triggers the run again.
 		return ctrl.Result{}, client.IgnoreNotFound(ignoreConflict(err))
 	}
-	if d.failed() {
-		return ctrl.Result{}, reconcile.TerminalError(errors.New(d.outcome.reason + ": " + d.outcome.message))
-	}
+	// A verdict is no error of the operator, whatever it says: its log line is that of logDecision.
 	return ctrl.Result{RequeueAfter: d.after}, nil
 }
 
 // storeStatus stores the outcome of the decision. It leaves out figures that the API server
 // refuses: otherwise the run would never end and never release its testbed. In that case,
-// the installed definition of the resource differs from this operator's. A run that has all
-// its figures ends with that reason; its trials stay in the results.
+// the installed definition of the resource differs from this operator's, or the status is too large. A run that
+// has all its figures ends with that reason; its trials stay in the results.
 func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (decision, error) {
 	before := s.run.DeepCopy()
 	err := r.patchStatus(ctx, s, d, summarize(s, d))
-	if !apierrors.IsInvalid(err) {
+	if !apierrors.IsInvalid(err) && !isTooLarge(err) {
 		return d, err
 	}
-	s.run = before
-	if d.action == actFinish && d.measured {
+	s.run = before.DeepCopy()
+	switch {
+	case d.action != actFinish || !d.measured:
+	case isTooLarge(err):
+		d = fail(newCause(v1alpha1.ReasonStatusTooLarge,
+			"the figures do not fit into the status, and all trials are kept in ConfigMap %q: measure fewer sizes, loads or repeats in each run: %v", s.names.Results, err))
+	default:
 		d = fail(newCause(v1alpha1.ReasonResultRejected,
 			"the API server refuses the result, whose trials are kept in ConfigMap %q: apply the CustomResourceDefinitions of this operator's version, and the run again: %v", s.names.Results, err))
 	}
-	return d, r.patchStatus(ctx, s, d, withoutFigures(before.Status, summarize(s, d)))
+	after := summarize(s, d)
+	if err := r.patchStatus(ctx, s, d, withoutFigures(before.Status, after)); !isTooLarge(err) {
+		return d, err
+	}
+	// The figures that were stored before leave no room for the end.
+	s.run = before.DeepCopy()
+	return d, r.patchStatus(ctx, s, d, withoutFigures(v1alpha1.BenchmarkRunStatus{}, after))
+}
+
+// isTooLarge reports whether the API server or its store refuses an object because of its size.
+func isTooLarge(err error) bool {
+	return err != nil && (apierrors.IsRequestEntityTooLargeError(err) ||
+		strings.Contains(err.Error(), "etcdserver: request is too large") || strings.Contains(err.Error(), "trying to send message larger than max"))
 }
 
 // withoutFigures returns the earlier status with only those fields of the later one that
@@ -210,9 +229,6 @@ func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision, afte
 	}
 	return nil
 }
-
-// failed reports whether the run ends here without having been measured.
-func (d decision) failed() bool { return d.action == actFinish && !d.measured }
 
 func ignoreConflict(err error) error {
 	if apierrors.IsConflict(err) {

@@ -29,6 +29,8 @@ const (
 	actLaunchMeasurer action = "LaunchMeasurer"
 	// actLaunchChain applies the functions of the chain.
 	actLaunchChain action = "LaunchChain"
+	// actRestoreRights applies the measurer's rights again, which someone deleted.
+	actRestoreRights action = "RestoreRights"
 	// actOpenChain lets the measurer continue to the chain.
 	actOpenChain action = "OpenChain"
 	// actReplaceChain deletes the functions of the chain, for the next to be launched.
@@ -198,6 +200,12 @@ func decideMeasuring(s *scope) decision {
 	if ended := s.jobEnd(); ended != nil {
 		return fail(ended)
 	}
+	if refused := s.refusedPod(); refused != nil && refused.expired(s.now) {
+		return fail(&cause{refused.reason, refused.message})
+	}
+	if s.rightsLost {
+		return decision{action: actRestoreRights}
+	}
 	if s.records.wantsAnother() {
 		return replaceChain(s)
 	}
@@ -216,6 +224,8 @@ func decideStart(s *scope) decision {
 	switch {
 	case len(s.missing(workloads)) > 0:
 		return decision{action: actLaunchChain}
+	case first == nil && workloads[0].IsMeasurer() && s.awaitsPod():
+		return decision{action: actWait, after: podCheckInterval}
 	case first == nil && workloads[0].IsMeasurer():
 		return decision{action: actWait}
 	case first == nil:
@@ -226,5 +236,9 @@ func decideStart(s *scope) decision {
 	case first.expired(s.now):
 		return fail(&cause{first.reason, withEvents(first.message, s.events)})
 	}
-	return decision{action: actWait, after: first.deadline.Sub(s.now), chain: &cause{v1alpha1.ReasonPending, first.message}}
+	after := first.deadline.Sub(s.now)
+	if s.awaitsPod() {
+		after = min(after, podCheckInterval)
+	}
+	return decision{action: actWait, after: after, chain: &cause{v1alpha1.ReasonPending, first.message}}
 }

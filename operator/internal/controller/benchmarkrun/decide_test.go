@@ -123,7 +123,7 @@ func TestDecide(t *testing.T) {
 		"back-off limit":         {newScope(launched, withJob(jobFailed(batchv1.JobReasonBackoffLimitExceeded)), measurers(pod("m", ended(1, "Error", "")))), actFinish, v1alpha1.ReasonMeasurerFailed, 0},
 		"termination message":    {newScope(launched, withJob(jobFailed(batchv1.JobReasonPodFailurePolicy)), measurers(pod("m", ended(42, "Error", `{"reason":"CannotLoadBPF","message":"no"}`)))), actFinish, v1alpha1.ReasonCannotLoadBPF, 0},
 		"Job complete, not done": {newScope(launched, withJob(batchv1.JobCondition{Type: batchv1.JobComplete, Status: "True"})), actFinish, v1alpha1.ReasonMeasurerFailed, 0},
-		"no measurer's pod yet":  {newScope(launched), actWait, v1alpha1.ReasonPending, 300 * time.Second},
+		"no measurer's pod yet":  {newScope(launched), actWait, v1alpha1.ReasonPending, podCheckInterval},
 		"no measurer's pod ever": {newScope(launched, after(300*time.Second)), actFinish, v1alpha1.ReasonPodStuck, 0},
 		"measurer pending":       {newScope(launched, measurers(pod("m")), after(time.Minute)), actWait, v1alpha1.ReasonPending, 240 * time.Second},
 		"measurer unschedulable": {newScope(launched, measurers(pod("m", unscheduled("0/1 nodes"))), after(300*time.Second)), actFinish, v1alpha1.ReasonUnschedulable, 0},
@@ -133,14 +133,14 @@ func TestDecide(t *testing.T) {
 		"one function missing":   {newScope(launched, withRecords(calibrated), functions(ready, ready), func(s *scope) { s.chainPods = s.chainPods[:1] }), actLaunchChain, "", 0},
 		"observer missing":       {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, withoutPod), actLaunchChain, "", 0},
 		"observer ready":         {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver), actOpenChain, "", 0},
-		"observer starts":        {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), after(100*time.Second)), actWait, v1alpha1.ReasonPending, 200 * time.Second},
+		"observer starts":        {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), measurers(pod("m", running)), after(100*time.Second)), actWait, v1alpha1.ReasonPending, 200 * time.Second},
 		"observer never ready":   {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
 		"observer crashes later": {newScope(launched, withRecords(open), functions(ready, ready), withObserver, observed(restarted(1, "Error")), measurers(pod("m", running))), actWait, "", 0},
-		"chain starts":           {newScope(launched, withRecords(calibrated), functions(ready, running), after(100*time.Second)), actWait, v1alpha1.ReasonPending, 200 * time.Second},
+		"chain starts":           {newScope(launched, withRecords(calibrated), functions(ready, running), measurers(pod("m", running)), after(100*time.Second)), actWait, v1alpha1.ReasonPending, 200 * time.Second},
 		"chain never ready":      {newScope(launched, withRecords(calibrated), functions(ready, unready("no neighbor")), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
 		"function unschedulable": {newScope(launched, withRecords(calibrated), functions(ready, unscheduled("no CPU")), after(300*time.Second)), actFinish, v1alpha1.ReasonUnschedulable, 0},
-		"image pull backs off":   {newScope(launched, withRecords(calibrated), functions(ready, waiting("ImagePullBackOff", "x")), after(10*time.Second)), actWait, v1alpha1.ReasonPending, 20 * time.Second},
-		"image pull has failed":  {newScope(launched, withRecords(calibrated), functions(ready, waiting("ErrImagePull", "x")), after(30*time.Second)), actFinish, v1alpha1.ReasonImageUnavailable, 0},
+		"image pull backs off":   {newScope(launched, withRecords(calibrated), functions(ready, waiting("ImagePullBackOff", "x: not found")), after(10*time.Second)), actWait, v1alpha1.ReasonPending, 20 * time.Second},
+		"image pull has failed":  {newScope(launched, withRecords(calibrated), functions(ready, waiting("ErrImagePull", "x: not found")), after(30*time.Second)), actFinish, v1alpha1.ReasonImageUnavailable, 0},
 		// A run that was suspended and resumed finds what is being deleted, which is older than startupSeconds.
 		"resumed, chain still goes": {newScope(launched, withRecords(calibrated), functions(leaving(ready), leaving(ended(143, "Error", ""))), after(time.Hour)),
 			actWait, v1alpha1.ReasonRedeploying, 330 * time.Second},
@@ -169,9 +169,9 @@ func TestDecide(t *testing.T) {
 			actFinish, v1alpha1.ReasonVersionMismatch, 0},
 		"a measurer whose records cannot be read": {newScope(launched, heldBy("2"), planned("1"), func(s *scope) { s.records, s.recordsErr = nil, errors.New("key \"progress.json\"") }),
 			actFinish, v1alpha1.ReasonVersionMismatch, 0},
-		"a measurer of the plan's version": {newScope(launched, heldBy("1"), planned("1")), actWait, "", 0},
-		"no measurer yet":                  {newScope(launched, planned("1")), actWait, v1alpha1.ReasonPending, 300 * time.Second},
-		"a plan without a version":         {newScope(launched, heldBy("2")), actWait, "", 0},
+		"a measurer of the plan's version": {newScope(launched, heldBy("1"), planned("1")), actWait, "", podCheckInterval},
+		"no measurer yet":                  {newScope(launched, planned("1")), actWait, v1alpha1.ReasonPending, podCheckInterval},
+		"a plan without a version":         {newScope(launched, heldBy("2")), actWait, "", podCheckInterval},
 		"done, chain never open":           {newScope(launched, withRecords(func(r *records) { r.done = true })), actFinish, v1alpha1.ReasonResultsLost, 0},
 	})
 }
@@ -183,7 +183,7 @@ func TestDecideNamesTheFirstProblem(t *testing.T) {
 	if got := decide(lost).outcome; got == nil || !strings.HasPrefix(got.message, `function "two": container "c" ended with exit code 139`) {
 		t.Errorf("one function is not ready and another crashed: %+v", got)
 	}
-	late := newScope(launched, withRecords(calibrated), functions(running, waiting("ErrImagePull", "x")), after(300*time.Second))
+	late := newScope(launched, withRecords(calibrated), functions(running, waiting("ErrImagePull", "x: not found")), after(300*time.Second))
 	if got := decide(late).outcome; got == nil || got.reason != v1alpha1.ReasonImageUnavailable {
 		t.Errorf("one function is not ready and the other has no image: %+v", got)
 	}

@@ -47,7 +47,7 @@ func TestDecideDeployments(t *testing.T) {
 		"one old pod is gone":        {newScope(launched, deployed(1, 2), functions(leaving(ready), leaving(ready)), withoutPod, after(time.Hour)), actWait, v1alpha1.ReasonRedeploying, 330 * time.Second},
 		"old pods never go":          {newScope(launched, deployed(1, 2), functions(leaving(ready), leaving(ready)), after(2*time.Hour)), actFinish, v1alpha1.ReasonPodStuck, 0},
 		"old pods are gone":          {newScope(launched, deployed(1, 2)), actLaunchChain, "", 0},
-		"new pods start":             {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", running))), actWait, v1alpha1.ReasonPending, 300 * time.Second},
+		"new pods start":             {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", running)), measurers(pod("m", running))), actWait, v1alpha1.ReasonPending, 300 * time.Second},
 		"a new pod is missing":       {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", ready)), withoutPod), actLaunchChain, "", 0},
 		"new pods never start":       {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", running)), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
 		"new pods are ready":         {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", ready))), actOpenChain, "", 0},

@@ -16,10 +16,16 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// imagePullTimeout is how long pulls of an image may fail before the run gives up: long
-// enough for a short failure of a registry, short enough that a typing error does not hold
-// the testbed.
+// imagePullTimeout is how long pulls of an image may fail before the run gives up, if the registry answers that it
+// does not have the image or does not give it: a typing error does not hold the testbed for longer. A registry that
+// does not answer is waited for as long as any pod may take to start.
 const imagePullTimeout = 30 * time.Second
+
+// refusedPulls are the words of a registry that answers, in the messages of the container runtimes.
+var refusedPulls = []string{
+	": not found", "manifest unknown", "name unknown", "does not exist", "pull access denied", "access forbidden",
+	"unauthorized", "authorization failed", "403 Forbidden", "401 Unauthorized", "no basic auth credentials", "no match for platform", "invalid reference",
+}
 
 // causeTimeout is how long a function that is no longer ready may take to end and report
 // why: its pod's status often shows first that it is not ready. A function that is ready
@@ -101,7 +107,11 @@ func diagnoseImage(pod *corev1.Pod, bound time.Time) *problem {
 			return &problem{reason: v1alpha1.ReasonImageUnavailable,
 				message: sentence("pod %q: image %q: %s: %s; %s", pod.Name, c.Image, w.Reason, w.Message, remedy)}
 		}
-		if w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff" {
+		if w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff" || w.Reason == "RegistryUnavailable" {
+			if !slices.ContainsFunc(refusedPulls, func(words string) bool { return strings.Contains(w.Message, words) }) {
+				return &problem{v1alpha1.ReasonImageUnavailable,
+					sentence("pod %q: image %q cannot be pulled, and no registry has said that it does not exist; see that the node reaches the registry", pod.Name, c.Image), bound}
+			}
 			since := pod.CreationTimestamp.Time
 			if scheduled := podCondition(pod, corev1.PodScheduled).LastTransitionTime.Time; scheduled.After(since) {
 				since = scheduled
@@ -227,7 +237,7 @@ func termination(c corev1.ContainerStatus) *measure.FailureState {
 func withEvents(message string, events []corev1.Event) string {
 	slices.SortStableFunc(events, func(a, b corev1.Event) int { return eventTime(b).Compare(eventTime(a)) })
 	for _, e := range events {
-		if e.Type == corev1.EventTypeWarning {
+		if e.Type == corev1.EventTypeWarning && !strings.Contains(message, e.Message) {
 			return sentence("%s (%s: %s)", message, e.Reason, e.Message)
 		}
 	}

@@ -25,7 +25,7 @@ func TestDiagnoseStart(t *testing.T) {
 		"unscheduled":  {pod("p", unscheduled("0/3 nodes are available: 3 Insufficient cpu.")), v1alpha1.ReasonUnschedulable, `pod "p" cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu.`, end},
 		"never pulled": {pod("p", waiting("ErrImageNeverPull", "absent")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1": ErrImageNeverPull: absent; load the image onto the node, or let it be pulled`, time.Time{}},
 		"bad name":     {pod("p", waiting("InvalidImageName", "x")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1": InvalidImageName: x; correct the image's name`, time.Time{}},
-		"pull fails":   {pod("p", waiting("ErrImagePull", "401")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullTimeout)},
+		"pull fails":   {pod("p", waiting("ErrImagePull", "401 Unauthorized")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullTimeout)},
 		"being made":   {pod("p", waiting("ContainerCreating", "")), v1alpha1.ReasonPodStuck, `pod "p" does not start: its containers are not created yet`, end},
 		"cannot be made": {pod("p", waiting("CreateContainerConfigError", `configmap "x" not found`)), v1alpha1.ReasonPodStuck,
 			`pod "p" does not start: container "c": CreateContainerConfigError: configmap "x" not found`, end},

@@ -53,7 +53,7 @@ func shouldEmit(kind string, was, is *metav1.Condition) bool {
 	case v1alpha1.ConditionAdmitted:
 		return is.Reason != v1alpha1.ReasonPending
 	case v1alpha1.ConditionChainReady:
-		return is.Status == metav1.ConditionTrue || is.Reason == v1alpha1.ReasonRedeploying
+		return is.Status == metav1.ConditionTrue || is.Reason == v1alpha1.ReasonRedeploying || is.Reason == v1alpha1.ReasonWaiting
 	case v1alpha1.ConditionSucceeded:
 		return is.Status != metav1.ConditionUnknown
 	}

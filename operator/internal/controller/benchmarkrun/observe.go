@@ -30,7 +30,7 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*
 	run.Spec.Experiment.Measurements = run.Spec.Experiment.Measurements.Filled()
 	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run)}
 	for _, read := range []func(context.Context, *scope) error{
-		r.readWorkloads, r.readVMs, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readEvents, r.readConsole,
+		r.readWorkloads, r.readVMs, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readRights, r.readJobEvents, r.readEvents, r.readConsole,
 	} {
 		if err := read(ctx, s); err != nil {
 			return nil, err
@@ -254,8 +254,12 @@ func (r *Reconciler) readInput(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
+	requested, err := r.requested(ctx, plan.Choice(s.testbed, nodes.Items))
+	if err != nil {
+		return err
+	}
 	s.input = &plan.Input{
-		Run: s.run, Testbed: s.testbed, Nodes: nodes.Items,
+		Run: s.run, Testbed: s.testbed, Nodes: nodes.Items, Requested: requested,
 		Networks: networks, NetworkResources: resources, KubeVirt: s.kubeVirt, Defaults: r.Defaults,
 	}
 	return nil
@@ -273,7 +277,7 @@ func (r *Reconciler) networks(ctx context.Context, s *scope) (names map[string]b
 		switch {
 		case meta.IsNoMatchError(err) || apierrors.IsNotFound(err):
 			return nil, nil, nil
-		case apierrors.IsForbidden(err) && namespace != s.run.Namespace:
+		case apierrors.IsForbidden(err):
 			// An operator with watchNamespaces: the plan reports that it sees no such network.
 			continue
 		case err != nil:
@@ -318,12 +322,17 @@ func (r *Reconciler) readEvents(ctx context.Context, s *scope) error {
 	if object == nil || queue.Finished(s.run) {
 		return nil
 	}
+	var err error
+	s.events, err = r.eventsOf(ctx, object)
+	return err
+}
+
+func (r *Reconciler) eventsOf(ctx context.Context, object client.Object) ([]corev1.Event, error) {
 	var events corev1.EventList
 	// By UID: pods of a run that was resumed have the names of earlier pods.
 	about := client.MatchingFields{"involvedObject.uid": string(object.GetUID())}
-	if err := r.Reader.List(ctx, &events, client.InNamespace(s.run.Namespace), about); err != nil {
-		return fmt.Errorf("listing events of %q: %w", object.GetName(), err)
+	if err := r.Reader.List(ctx, &events, client.InNamespace(object.GetNamespace()), about); err != nil {
+		return nil, fmt.Errorf("listing events of %q: %w", object.GetName(), err)
 	}
-	s.events = events.Items
-	return nil
+	return events.Items, nil
 }

@@ -225,7 +225,7 @@ func fakeCluster(t *testing.T, objects ...client.Object) client.Client {
 	for i, o := range objects {
 		copies[i] = o.DeepCopyObject().(client.Object)
 	}
-	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(copies...).
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(copies...).WithStatusSubresource(&v1alpha1.BenchmarkRun{}).
 		WithIndex(&v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf).
 		WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} }).Build()
 }

@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -56,10 +57,10 @@ func TestStatusIsRefused(t *testing.T) {
 			s := newScope(append([]with{launched}, test.with...)...)
 			s.figures.Frames = []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64}}
 			s.run.ResourceVersion = ""
-			c, refusals := refusingFigures(t, s.run)
+			c, refusals := refusingFigures(t, s.run, unknownField)
 			r := &Reconciler{Client: c, Recorder: events.NewFakeRecorder(10), Metrics: NewMetrics()}
 			d, err := r.storeStatus(t.Context(), s, test.decision)
-			if err != nil || d.action != test.decision.action || d.failed() != test.ended || *refusals != 1 {
+			if err != nil || d.action != test.decision.action || (d.action == actFinish && !d.measured) != test.ended || *refusals != 1 {
 				t.Fatalf("%+v after %d refusals, %v", d, *refusals, err)
 			}
 			var stored v1alpha1.BenchmarkRun
@@ -85,8 +86,12 @@ func TestStatusIsRefused(t *testing.T) {
 	}
 }
 
+// unknownField is the answer of an API server whose definition of the resource is another one.
+var unknownField = apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("BenchmarkRun").GroupKind(), "run",
+	field.ErrorList{field.Required(field.NewPath("status", "results").Index(0), "the field is required")})
+
 // refusingFigures returns an API server that has the run and refuses a status with figures.
-func refusingFigures(t *testing.T, run *v1alpha1.BenchmarkRun) (client.Client, *int) {
+func refusingFigures(t *testing.T, run *v1alpha1.BenchmarkRun, answer error) (client.Client, *int) {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -97,8 +102,7 @@ func refusingFigures(t *testing.T, run *v1alpha1.BenchmarkRun) (client.Client, *
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption) error {
 			if run := object.(*v1alpha1.BenchmarkRun); len(run.Status.Results) > 0 {
 				refusals++
-				return apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("BenchmarkRun").GroupKind(), run.Name,
-					field.ErrorList{field.Required(field.NewPath("status", "results").Index(0), "the field is required")})
+				return answer
 			}
 			return c.SubResource(sub).Patch(ctx, object, patch, options...)
 		},
@@ -107,4 +111,39 @@ func refusingFigures(t *testing.T, run *v1alpha1.BenchmarkRun) (client.Client, *
 		t.Fatal(err)
 	}
 	return c, &refusals
+}
+
+// TestStatusIsTooLarge checks that a run whose figures do not fit into its status ends, even if those that were stored
+// before leave no room for the end.
+func TestStatusIsTooLarge(t *testing.T) {
+	for name, refused := range map[string]error{
+		"the API server": apierrors.NewRequestEntityTooLargeError("limit is 3145728"),
+		"etcd":           apierrors.NewInternalError(errors.New("etcdserver: request is too large")),
+		"the connection": errors.New("rpc error: trying to send message larger than max (2097153 vs. 2097152)"),
+	} {
+		for room, figuresBefore := range map[string]bool{"with room": false, "without room": true} {
+			t.Run(name+", "+room, func(t *testing.T) {
+				s := newScope(launched, withRecords(done))
+				s.figures.Frames = []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64}}
+				if figuresBefore {
+					s.run.Status.Results = s.figures.Frames
+				}
+				s.run.ResourceVersion = ""
+				c, _ := refusingFigures(t, s.run, refused)
+				r := &Reconciler{Client: c, Recorder: events.NewFakeRecorder(10), Metrics: NewMetrics()}
+				d, err := r.storeStatus(t.Context(), s, decision{action: actFinish, measured: true, outcome: newCause(v1alpha1.ReasonSucceeded, "there are no acceptance criteria")})
+				if err != nil || d.outcome.reason != v1alpha1.ReasonStatusTooLarge {
+					t.Fatalf("%+v, %v", d.outcome, err)
+				}
+				stored := &v1alpha1.BenchmarkRun{}
+				if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.run), stored); err != nil {
+					t.Fatal(err)
+				}
+				succeeded := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionSucceeded)
+				if succeeded == nil || succeeded.Reason != v1alpha1.ReasonStatusTooLarge || !strings.Contains(succeeded.Message, s.names.Results) || stored.Status.CompletionTime == nil {
+					t.Errorf("%+v", succeeded)
+				}
+			})
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -76,6 +77,10 @@ type scope struct {
 	console map[string]string
 	// events are those of the object that has not started in time.
 	events []corev1.Event
+	// jobEvents are those of the Job, while it has to create a pod.
+	jobEvents []corev1.Event
+	// rightsLost is true if the rights of a measurer that has a pod were deleted.
+	rightsLost bool
 }
 
 func (s *scope) hasFinalizer() bool {
@@ -132,11 +137,16 @@ func (s *scope) testbedName() string {
 // testbedProblem returns why the testbed takes no runs at the moment, or "". A testbed that
 // no node matches takes them, so that they fail and report it.
 func (s *scope) testbedProblem() string {
-	ready := meta.FindStatusCondition(s.testbed.Status.Conditions, v1alpha1.ConditionReady)
+	ready := s.testbedReady()
 	if ready == nil || ready.Status == "True" || ready.Reason == v1alpha1.ReasonNoMatchingNode {
 		return ""
 	}
 	return ready.Message
+}
+
+// testbedReady returns the testbed's condition Ready, or nil.
+func (s *scope) testbedReady() *metav1.Condition {
+	return meta.FindStatusCondition(s.testbed.Status.Conditions, v1alpha1.ConditionReady)
 }
 
 // startup returns how long pods may take.

@@ -54,6 +54,17 @@ func (w *writer) set(kind string, status metav1.ConditionStatus, reason, message
 	})
 }
 
+// waiting sets ChainReady while the run waits for a cause to pass. Its time is the start of the wait, which the
+// change of a reason alone does not set.
+func (w *writer) waiting() {
+	before := meta.FindStatusCondition(w.status.Conditions, v1alpha1.ConditionChainReady)
+	began := before == nil || before.Reason != v1alpha1.ReasonWaiting
+	w.set(v1alpha1.ConditionChainReady, metav1.ConditionUnknown, v1alpha1.ReasonWaiting, w.chain.message)
+	if began {
+		meta.FindStatusCondition(w.status.Conditions, v1alpha1.ConditionChainReady).LastTransitionTime = metav1.NewTime(w.now)
+	}
+}
+
 func (w *writer) finishing() bool { return w.action == actFinish }
 
 func (w *writer) failed() bool {
@@ -234,6 +245,8 @@ func (w *writer) chainReady() {
 		w.set(v1alpha1.ConditionChainReady, metav1.ConditionFalse, w.outcome.reason, w.outcome.message)
 	case open:
 		w.set(v1alpha1.ConditionChainReady, metav1.ConditionTrue, v1alpha1.ReasonChainReady, "every function of the chain is ready")
+	case w.chain != nil && w.chain.reason == v1alpha1.ReasonWaiting:
+		w.waiting()
 	case w.chain != nil:
 		w.set(v1alpha1.ConditionChainReady, metav1.ConditionUnknown, w.chain.reason, w.chain.message)
 	default:
@@ -323,6 +336,8 @@ func (w *writer) going() (reason, message string) {
 		return v1alpha1.ReasonDeleting, "the run is being deleted"
 	case w.wait != nil:
 		return w.wait.reason, w.wait.message
+	case w.chain != nil && w.chain.reason == v1alpha1.ReasonWaiting:
+		return v1alpha1.ReasonWaiting, w.chain.message
 	case w.chain != nil:
 		return v1alpha1.ReasonProgressing, w.chain.message
 	case w.plan == nil:

@@ -118,7 +118,7 @@ func TestDiagnoseVMStart(t *testing.T) {
 			`pod "l" cannot be scheduled: 0/1 nodes are available: 1 Insufficient hugepages-2Mi.; set aside more hugepages on the node, or leave out platform.hugepages`, end},
 		"no CPU manager": {testVM("m"), launcher(unscheduled("0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.")), v1alpha1.ReasonUnschedulable,
 			`pod "l" cannot be scheduled: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.; the node lacks a label that KubeVirt asks for, such as kubevirt.io/schedulable=true or, with dedicated CPUs, cpumanager=true`, end},
-		"no image": {testVM("m", synchronized("ErrImagePull", "x")), launcher(waiting("ErrImagePull", "x")), v1alpha1.ReasonImageUnavailable,
+		"no image": {testVM("m", synchronized("ErrImagePull", "x")), launcher(waiting("ErrImagePull", "x: not found")), v1alpha1.ReasonImageUnavailable,
 			`pod "l": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullTimeout)},
 		"pod not made": {testVM("m"), launcher(waiting("CreateContainerConfigError", "no secret")), v1alpha1.ReasonPodStuck,
 			`pod "l" does not start: container "c": CreateContainerConfigError: no secret`, end},

@@ -51,7 +51,7 @@ func vmRefusal(err error, refused *cause) *cause {
 		return refused
 	case meta.IsNoMatchError(about.err):
 		return newCause(v1alpha1.ReasonKubeVirtNotInstalled, "the cluster no longer knows the kind VirtualMachineInstance: install KubeVirt")
-	case refused != nil:
+	case refused != nil && refused.reason == v1alpha1.ReasonPodForbidden:
 		refused.reason = v1alpha1.ReasonVirtualMachineRejected
 	}
 	return refused

@@ -33,7 +33,7 @@ func TestVMRefusal(t *testing.T) {
 		"pod denied":        {pod, denied, v1alpha1.ReasonPodForbidden},
 		"kind gone":         {vm, &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "VirtualMachineInstance"}}, v1alpha1.ReasonKubeVirtNotInstalled},
 		"networks gone":     {pod, &meta.NoKindMatchError{}, v1alpha1.ReasonNetworkAttachmentMissing},
-		"webhook not there": {vm, apierrors.NewInternalError(errors.New("failed calling webhook")), ""},
+		"webhook not there": {vm, apierrors.NewInternalError(errors.New("failed calling webhook")), v1alpha1.ReasonLaunchFailed},
 		"nothing":           {vm, nil, ""},
 	}
 	for name, test := range tests {

@@ -2,7 +2,6 @@ package benchmarkrun
 
 import (
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -137,6 +136,9 @@ func (s *scope) lostProblem(w *chain.Workload) *problem {
 // measurerProblem returns why the newest measurer has not started, or nil. A measurer that
 // has started limits its own time.
 func (s *scope) measurerProblem(w *chain.Workload) *problem {
+	if refused := s.refusedPod(); refused != nil {
+		return refused
+	}
 	if len(s.measurers) == 0 {
 		// The Job waits longer before each new pod.
 		if s.job.Status.Failed > 0 || s.holder != nil {
@@ -145,7 +147,7 @@ func (s *scope) measurerProblem(w *chain.Workload) *problem {
 		return &problem{v1alpha1.ReasonPodStuck, sentence("Job %q has not created a pod", s.job.Name), s.job.CreationTimestamp.Add(s.startup())}
 	}
 	newest := &s.measurers[0]
-	if started(newest) || newest.Status.Phase == corev1.PodFailed || newest.Status.Phase == corev1.PodSucceeded {
+	if started(newest) || hasEnded(newest) {
 		return nil
 	}
 	return diagnoseStart(newest, s.startup(), w.NotReady)

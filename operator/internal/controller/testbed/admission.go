@@ -2,7 +2,9 @@ package testbed
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/queue"
@@ -12,13 +14,14 @@ import (
 type admission struct {
 	active []v1alpha1.ActiveRun
 	queued int32
+	// after is when the next run no longer waits for the testbed to be ready; 0 if no time changes who holds it.
+	after time.Duration
 }
 
 // admitNext decides who holds the testbed. A run keeps its place until it no longer wants
 // it, and has reported the release, which it does when its last pod is gone. The next run of an
-// allowed namespace gets the place when no other run is left that has not reported it either. While every
-// node that matches is cordoned or not ready, runs wait. On a testbed that no node matches, runs are
-// admitted, fail, and report it.
+// allowed namespace gets the place when no other run is left that has not reported it either. While an obstacle may
+// pass, runs wait. On a testbed that no node matches, runs are admitted, fail, and report it.
 //
 // Pods are not counted here: who may make pods could label any pod as one of a run.
 func admitNext(s *scope) admission {
@@ -28,17 +31,22 @@ func admitNext(s *scope) admission {
 			active = append(active, a)
 		}
 	}
-	_, reason, _ := s.matchingNodes()
-	open := reason != v1alpha1.ReasonNodesNotReady && !s.deleting()
 	// A selector that cannot be read allows no namespace; the condition Ready says so.
 	allowed, _ := queue.Allowed(s.testbed, s.namespaces)
 	waiting := queue.Waiting(&v1alpha1.Testbed{Status: v1alpha1.TestbedStatus{ActiveRuns: active}}, s.runs, allowed)
-	if open && len(waiting) > 0 && len(active) == 0 && len(s.leaving(active)) == 0 {
-		next := waiting[0]
-		waiting = waiting[1:]
-		active = []v1alpha1.ActiveRun{{Namespace: next.Namespace, Name: next.Name, UID: string(next.UID), Since: s.timestamp()}}
+	if s.deleting() || len(waiting) == 0 || len(active) > 0 || len(s.leaving(active)) > 0 {
+		return admission{active: active, queued: int32(len(waiting))}
 	}
-	return admission{active, int32(len(waiting))}
+	next := waiting[0]
+	_, found := s.obstacle()
+	switch wait := s.wait(found, next); {
+	case wait == math.MaxInt64:
+		return admission{queued: int32(len(waiting))}
+	case wait > 0:
+		return admission{queued: int32(len(waiting)), after: wait}
+	}
+	active = []v1alpha1.ActiveRun{{Namespace: next.Namespace, Name: next.Name, UID: string(next.UID), Since: s.timestamp()}}
+	return admission{active: active, queued: int32(len(waiting) - 1)}
 }
 
 // leaving returns the runs that do not hold the testbed and have not reported the release: their

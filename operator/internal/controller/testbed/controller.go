@@ -45,7 +45,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds/status,verbs=patch
 // +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds/finalizers,verbs=update
-// +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns,verbs=get;list;watch
+// +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups="",resources=namespaces;nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -137,6 +137,9 @@ func (r *Reconciler) observe(ctx context.Context, testbed *v1alpha1.Testbed) (*s
 		return nil, fmt.Errorf("listing its runs: %w", err)
 	}
 	s.runs = runs.Items
+	if err := r.readBaselines(ctx, s); err != nil {
+		return nil, err
+	}
 	if !s.deleting() {
 		return s, nil
 	}

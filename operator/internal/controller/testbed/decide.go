@@ -9,6 +9,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
 )
 
 // cleanupTimeout is how long a node may take to remove its bridges. A node that is gone
@@ -24,12 +26,16 @@ const (
 	actRecordNodes     action = "RecordNodes"
 	actCleanUp         action = "CleanUp"
 	actRemoveFinalizer action = "RemoveFinalizer"
+	// actPrune deletes finished runs that are more than historyLimit.
+	actPrune action = "Prune"
 )
 
 type decision struct {
 	action action
 	// nodes of RecordNodes as the annotation has them, or those with which CleanUp starts.
 	nodes []string
+	// runs are those that Prune deletes.
+	runs []*v1alpha1.BenchmarkRun
 	// left are nodes that keep their bridges, with CleanUp and RemoveFinalizer.
 	left []string
 	// busy is true, with CleanUp, if Jobs of other nodes are active.
@@ -47,6 +53,9 @@ func decide(s *scope) decision {
 	admission := admitNext(s)
 	d := decideAction(s, admission)
 	d.admission = admission
+	if admission.after > 0 && (d.after == 0 || admission.after < d.after) {
+		d.after = admission.after
+	}
 	return d
 }
 
@@ -61,6 +70,9 @@ func decideAction(s *scope, holders admission) decision {
 	}
 	if places := s.bridgePlaces(); !slices.Equal(places, s.recordedPlaces()) {
 		return decision{action: actRecordNodes, nodes: places}
+	}
+	if surplus := s.surplus(); len(surplus) > 0 {
+		return decision{action: actPrune, runs: surplus}
 	}
 	return decision{action: actWait}
 }

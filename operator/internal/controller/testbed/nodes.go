@@ -2,10 +2,14 @@ package testbed
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/queue"
@@ -16,28 +20,84 @@ import (
 // maxNodes is the number of fingerprints that the status holds.
 const maxNodes = 16
 
-// matchingNodes returns the nodes that can run a part of a run now, by name. If there is
-// none, reason says whether time can correct it: with NodesNotReady runs wait; with
-// NoMatchingNode a user has to change something, and runs fail. With any other reason there
-// are nodes, and runs fail: those that use the missing resource, or all if the generator
-// cannot be made.
-func (s *scope) matchingNodes() (nodes []corev1.Node, reason, why string) {
+// obstacle is why the testbed is not ready.
+type obstacle struct {
+	reason, why string
+	// waits says how long runs wait for it to pass. Those that do not wait are admitted, fail, and report it.
+	waits waiting
+}
+
+type waiting int
+
+const (
+	notAtAll waiting = iota
+	// forStartup is for startupSeconds of the next run, since the obstacle was found.
+	forStartup
+	// always is without a bound: it is certain that the obstacle can pass.
+	always
+)
+
+// obstacle returns the nodes that can run a part of a run now, by name, and why the testbed is not ready; nil if it
+// is. Resources can be missing where there are nodes.
+func (s *scope) obstacle() (nodes []corev1.Node, found *obstacle) {
 	if _, err := queue.Allowed(s.testbed, s.namespaces); err != nil {
-		return nil, v1alpha1.ReasonInvalidNamespaceSelector, fmt.Sprintf("no namespace's runs may use the testbed: %v: correct it", err)
+		return nil, &obstacle{reason: v1alpha1.ReasonInvalidNamespaceSelector, why: fmt.Sprintf("no namespace's runs may use the testbed: %v: correct it", err)}
 	}
-	if nodes, why = s.nodesBy(available); why == "" {
+	nodes, why := s.nodesBy(available)
+	if why == "" {
 		if mistake := plan.CheckGenerator(s.testbed, s.defaults); mistake != nil {
-			return nodes, mistake.Reason, fmt.Sprintf("%v; %s", mistake.Err, mistake.Remedy)
+			return nodes, &obstacle{reason: mistake.Reason, why: fmt.Sprintf("%v; %s", mistake.Err, mistake.Remedy)}
 		}
-		if missing := plan.MissingResource(s.testbed, s.nodes); missing != nil {
-			return nodes, missing.Reason, fmt.Sprintf("%v; %s", missing.Err, missing.Remedy)
+		missing := plan.MissingResource(s.testbed, s.nodes)
+		if missing == nil {
+			return nodes, nil
 		}
-		return nodes, "", ""
+		found = &obstacle{reason: missing.Reason, why: fmt.Sprintf("%v; %s", missing.Err, missing.Remedy)}
+		if missing.Passing {
+			found.waits = forStartup
+		}
+		return nodes, found
 	}
-	if _, why = s.nodesBy(suitable); why != "" {
-		return nil, v1alpha1.ReasonNoMatchingNode, why
+	switch _, why = s.nodesBy(suitable); {
+	case why == "":
+		return nil, &obstacle{v1alpha1.ReasonNodesNotReady, "every node that matches is cordoned or not ready at the moment: uncordon one, or wait for it", always}
+	case s.matched():
+		return nil, &obstacle{v1alpha1.ReasonNodesNotReady, "a node that matched no longer does: " + why, forStartup}
 	}
-	return nil, v1alpha1.ReasonNodesNotReady, "every node that matches is cordoned or not ready at the moment: uncordon one, or wait for it"
+	return nil, &obstacle{reason: v1alpha1.ReasonNoMatchingNode, why: why}
+}
+
+// matched reports whether the condition Ready has found nodes for the spec as it is.
+func (s *scope) matched() bool {
+	before := s.readyBefore()
+	if before == nil || before.ObservedGeneration != s.testbed.Generation {
+		return false
+	}
+	switch before.Reason {
+	case v1alpha1.ReasonNoMatchingNode, v1alpha1.ReasonInvalidNamespaceSelector, v1alpha1.ReasonDeleting:
+		return false
+	}
+	return true
+}
+
+// readyBefore returns the condition Ready as it is stored, or nil.
+func (s *scope) readyBefore() *metav1.Condition {
+	return meta.FindStatusCondition(s.testbed.Status.Conditions, v1alpha1.ConditionReady)
+}
+
+// wait returns how long a run waits for an obstacle, which is found again after that; 0 if it does not wait.
+func (s *scope) wait(o *obstacle, run *v1alpha1.BenchmarkRun) time.Duration {
+	switch {
+	case o == nil || o.waits == notAtAll:
+		return 0
+	case o.waits == always:
+		return math.MaxInt64
+	}
+	since := s.now
+	if before := s.readyBefore(); before != nil && before.Status == metav1.ConditionFalse && before.Reason == o.reason {
+		since = before.LastTransitionTime.Time
+	}
+	return max(0, since.Add(time.Duration(run.Spec.Experiment.StartupSeconds)*time.Second).Sub(s.now))
 }
 
 // nodesBy returns the nodes for generator and device by one criterion, or a sentence that

@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -28,6 +29,8 @@ type scope struct {
 	namespaces []corev1.Namespace
 	// runs are those that name the testbed.
 	runs []v1alpha1.BenchmarkRun
+	// baselines are the runs that others compare with; read only if there are more finished runs than historyLimit.
+	baselines map[types.NamespacedName]bool
 	// cleanups are the Jobs that remove bridges, by node; read only while the testbed is being deleted.
 	cleanups map[string]*batchv1.Job
 	// defaults are the settings of the operator's installation.

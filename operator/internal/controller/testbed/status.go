@@ -13,7 +13,7 @@ import (
 func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	status := *s.testbed.Status.DeepCopy()
 	status.ObservedGeneration = s.testbed.Generation
-	nodes, reason, why := s.matchingNodes()
+	nodes, found := s.obstacle()
 	status.Nodes = s.fingerprints(describe(nodes))
 	status.ActiveRuns, status.QueuedRuns = d.admission.active, d.admission.queued
 	status.Calibration = s.calibration()
@@ -27,10 +27,14 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	switch {
 	case s.deleting():
 		set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonDeleting, "Deleting: "+d.deleting)
-	case why != "":
-		set(v1alpha1.ConditionReady, metav1.ConditionFalse, reason, why)
+	case found != nil:
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, found.reason, found.why)
 	default:
 		set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, "the testbed can take runs")
+	}
+	// Waiting is counted from here: a node that is back and has no devices yet is another obstacle.
+	if before, now := s.readyBefore(), meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); before != nil && before.Reason != now.Reason {
+		now.LastTransitionTime = s.timestamp()
 	}
 	switch c := status.Calibration; {
 	case c != nil:

@@ -23,7 +23,7 @@ run "sriov" {
     error_message = "the generator has its own node"
   }
   assert {
-    condition     = !can(yamldecode(output.manifest).spec.systemUnderTest.sriov.innerResourceName)
+    condition     = !can(yamldecode(output.manifest).spec.systemUnderTest.sriov.innerResourceName) && !can(yamldecode(output.manifest).spec.historyLimit)
     error_message = "what was not chosen is left out"
   }
 }
@@ -42,8 +42,14 @@ run "sriov_in_full" {
     }
     namespaces = { match_labels = { "vnfbench.io/lab" = "metal" } }
     is_default = true
+
+    history_limit = 1000
   }
 
+  assert {
+    condition     = yamldecode(output.manifest).spec.historyLimit == 1000
+    error_message = "the number of finished runs is set"
+  }
   assert {
     condition     = yamldecode(output.manifest).spec.ports.west.sriov.vlan == 101
     error_message = "the NIC adds the tag"
@@ -264,7 +270,8 @@ run "wrong_values_of_the_rest" {
     namespaces           = { match_labels = {} }
     link_bits_per_second = 1
     mtu_bytes            = 100
+    history_limit        = 0
     sriov                = { generator_west = "west", generator_east = "east", device_west = "a", device_east = "b" }
   }
-  expect_failures = [var.name, var.namespaces, var.link_bits_per_second, var.mtu_bytes, var.sriov]
+  expect_failures = [var.name, var.namespaces, var.history_limit, var.link_bits_per_second, var.mtu_bytes, var.sriov]
 }

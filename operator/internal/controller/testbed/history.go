@@ -1,0 +1,107 @@
+package testbed
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
+)
+
+const (
+	// defaultHistoryLimit is the API's default, for a Testbed that was stored without one.
+	defaultHistoryLimit = 200
+	// maxPruned is the number of runs that one reconciliation deletes. Their deletion triggers the next one.
+	maxPruned = 20
+)
+
+func (s *scope) historyLimit() int {
+	return int(cmp.Or(s.testbed.Spec.HistoryLimit, defaultHistoryLimit))
+}
+
+// countsForHistory reports whether a run is one of those that historyLimit bounds: it has ended, has released the
+// testbed, and it is not kept.
+func countsForHistory(run *v1alpha1.BenchmarkRun) bool {
+	return queue.Finished(run) && !queue.Occupies(run) && run.DeletionTimestamp.IsZero() && run.Annotations[v1alpha1.AnnotationKeep] != "true"
+}
+
+// surplus returns the finished runs to delete, of which there are more than historyLimit: each time the oldest
+// of the namespace that has most of them. So the runs of one namespace cannot push out those of another that has fewer.
+func (s *scope) surplus() []*v1alpha1.BenchmarkRun {
+	history, number := map[string][]*v1alpha1.BenchmarkRun{}, 0
+	for i := range s.runs {
+		run := &s.runs[i]
+		if countsForHistory(run) && !s.baselines[client.ObjectKeyFromObject(run)] {
+			history[run.Namespace] = append(history[run.Namespace], run)
+			number++
+		}
+	}
+	for _, runs := range history {
+		slices.SortFunc(runs, byEnd)
+	}
+	var out []*v1alpha1.BenchmarkRun
+	for ; number > s.historyLimit() && len(out) < maxPruned; number-- {
+		var most []*v1alpha1.BenchmarkRun
+		for _, runs := range history {
+			if len(runs) > len(most) || len(runs) == len(most) && len(runs) > 0 && byEnd(runs[0], most[0]) < 0 {
+				most = runs
+			}
+		}
+		out = append(out, most[0])
+		history[most[0].Namespace] = most[1:]
+	}
+	return out
+}
+
+// byEnd orders runs by the time of their end.
+func byEnd(a, b *v1alpha1.BenchmarkRun) int {
+	return cmp.Or(endOf(a).Compare(endOf(b)), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+func endOf(run *v1alpha1.BenchmarkRun) time.Time {
+	if run.Status.CompletionTime == nil {
+		return run.CreationTimestamp.Time
+	}
+	return run.Status.CompletionTime.Time
+}
+
+// readBaselines reads which runs others compare with. These may be of any testbed.
+func (r *Reconciler) readBaselines(ctx context.Context, s *scope) error {
+	if len(s.surplus()) == 0 {
+		return nil
+	}
+	var all v1alpha1.BenchmarkRunList
+	if err := r.Client.List(ctx, &all); err != nil {
+		return fmt.Errorf("listing runs with a baseline: %w", err)
+	}
+	s.baselines = map[types.NamespacedName]bool{}
+	for i := range all.Items {
+		run := &all.Items[i]
+		if baseline := run.Spec.Experiment.Baseline; baseline != nil && run.DeletionTimestamp.IsZero() {
+			s.baselines[types.NamespacedName{Namespace: run.Namespace, Name: baseline.RunRef.Name}] = true
+		}
+	}
+	return nil
+}
+
+// prune deletes finished runs. An event about each says why.
+func (r *Reconciler) prune(ctx context.Context, s *scope, runs []*v1alpha1.BenchmarkRun) error {
+	for _, run := range runs {
+		err := r.Client.Delete(ctx, run, client.Preconditions{UID: &run.UID})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting finished run %q: %w", run.Namespace+"/"+run.Name, err)
+		}
+		if err == nil {
+			r.Recorder.Eventf(run, s.testbed, corev1.EventTypeNormal, v1alpha1.ReasonHistoryLimit, string(actPrune),
+				"the run was deleted: Testbed %q keeps %d finished runs; raise its spec.historyLimit, or annotate runs with %s=true", s.testbed.Name, s.historyLimit(), v1alpha1.AnnotationKeep)
+		}
+	}
+	return nil
+}
