@@ -105,6 +105,8 @@ const (
 	ReasonInvalidGeneratorConfiguration = "InvalidGeneratorConfiguration"
 	// ReasonPlanChanged: the plan's ConfigMap is not the one that the operator made.
 	ReasonPlanChanged = "PlanChanged"
+	// ReasonObjectTaken: an object with the name of one of the run's has fields of another writer.
+	ReasonObjectTaken = "ObjectTaken"
 	// ReasonInvalidQuantity: an amount of CPU, memory or disk cannot be read.
 	ReasonInvalidQuantity = "InvalidQuantity"
 	// ReasonInvalidConfiguration: a function or an end of TCP connections would refuse its configuration.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -235,15 +236,18 @@ func (r *Reconciler) applyGate(ctx context.Context, s *scope, data map[string]st
 	// With the UID, the API server does not make the object if it was deleted. With the version, it
 	// refuses what follows from an older one.
 	gate.Namespace, gate.UID, gate.ResourceVersion, gate.Data = s.run.Namespace, s.records.uid, s.records.version, data
-	return apply.Object(ctx, r.Client, gate, chainOwner)
+	return apply.Object(ctx, r.Client, gate, chainOwner, client.ForceOwnership)
 }
 
 // refusal turns an error that no retry corrects into the run's outcome.
 func refusal(err error) *cause {
 	var failure *measure.Failure
+	var taken *apply.Taken
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &taken):
+		return newCause(v1alpha1.ReasonObjectTaken, "the run does not change what another writer has: delete %s %q, see who makes such objects here, and apply the run under a new name: %v", taken.Kind, taken.Name, taken.Err)
 	case errors.As(err, &failure):
 		message := failure.Err.Error()
 		if failure.Remedy != "" {
@@ -359,12 +363,36 @@ func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
 	return r.deleteAll(ctx, s, []chain.Object{configMapNamed(s.names.Plan), configMapNamed(s.names.Results)})
 }
 
+// deleteAll deletes those of the objects that belong to the run. An object of the same name that the
+// run did not make stays. deleteNetworks deletes the networks.
 func (r *Reconciler) deleteAll(ctx context.Context, s *scope, objects []chain.Object) error {
 	for _, object := range objects {
-		object.SetNamespace(s.run.Namespace)
-		object.SetOwnerReferences(nil)
-		if err := r.Client.Delete(ctx, object); client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
-			return fmt.Errorf("deleting %T %q: %w", object, object.GetName(), err)
+		kind, err := apiutil.GVKForObject(object, r.Client.Scheme())
+		if err != nil {
+			return err
+		}
+		switch kind.Kind {
+		case chain.NetworkAttachmentDefinition.Kind:
+			continue
+		case "Secret":
+			if err := r.deleteSecret(ctx, s, object.GetName()); err != nil {
+				return err
+			}
+			continue
+		}
+		found := &metav1.PartialObjectMetadata{}
+		found.SetGroupVersionKind(kind)
+		err = r.Reader.Get(ctx, client.ObjectKey{Namespace: s.run.Namespace, Name: object.GetName()}, found)
+		switch {
+		case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
+			continue
+		case err != nil:
+			return fmt.Errorf("reading %s %q: %w", kind.Kind, object.GetName(), err)
+		case !metav1.IsControlledBy(found, s.run):
+			continue
+		}
+		if err := r.Client.Delete(ctx, found, client.Preconditions{UID: &found.UID}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting %s %q: %w", kind.Kind, object.GetName(), err)
 		}
 	}
 	return nil
