@@ -82,6 +82,8 @@ const (
 	ReasonTestbedNotFound = "TestbedNotFound"
 	// ReasonTestbedNotReady: the Testbed's condition Ready is not True. The run waits for it.
 	ReasonTestbedNotReady = "TestbedNotReady"
+	// ReasonNodeBusy: a run of another Testbed measures on a node of the plan. The run waits for it.
+	ReasonNodeBusy = "NodeBusy"
 	// ReasonNoMatchingNode: no schedulable node matches the testbed's selectors.
 	ReasonNoMatchingNode = "NoMatchingNode"
 	// ReasonNodesNotReady: every node that matches the testbed's selectors is cordoned or not

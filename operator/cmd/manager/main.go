@@ -7,7 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -52,7 +54,21 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("finding the cluster: %w", err)
 	}
-	watched := watches.New(clock.RealClock{})
+	home, err := o.ownNamespace()
+	if err != nil {
+		return err
+	}
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making a client for the operator's rights: %w", err)
+	}
+	reviews := clients.AuthorizationV1().SelfSubjectAccessReviews()
+	namespaces, left, err := watches.Readable(ctx, reviews, o.namespaces)
+	if err != nil {
+		return err
+	}
+	o.namespaces = namespaces
+	watched := watches.New(clock.RealClock{}, namespaces...)
 	settings, err := o.manager(watched)
 	if err != nil {
 		return err
@@ -61,8 +77,14 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
-	if err := controller.Setup(ctx, mgr, clock.RealClock{}, o.defaults, o.namespaces, watched.Handle, metrics.Registry); err != nil {
+	if err := controller.Setup(ctx, mgr, clock.RealClock{}, o.defaults, home, o.namespaces, watched.Handle, metrics.Registry); err != nil {
 		return err
+	}
+	watched.Follow(mgr.GetClient())
+	if len(left) > 0 {
+		if err := mgr.Add(&watches.Return{Reviews: reviews, Left: left}); err != nil {
+			return err
+		}
 	}
 	if err := metrics.Registry.Register(watched); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
@@ -74,6 +96,21 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// namespaceFile has the namespace of the manager's pod.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// ownNamespace returns the namespace of the manager.
+func (o *options) ownNamespace() (string, error) {
+	if o.home != "" {
+		return o.home, nil
+	}
+	text, err := os.ReadFile(namespaceFile)
+	if err != nil {
+		return "", fmt.Errorf("finding the operator's own namespace, which flag -operator-namespace can name: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
 // manager turns the command line into the manager's settings.

@@ -24,6 +24,7 @@ type options struct {
 	secureMetrics      bool
 	probeBindAddress   string
 	leaderElect        bool
+	home               string
 	namespaces         list
 	defaults           plan.Defaults
 	pullPolicy         string
@@ -57,6 +58,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.StringVar(&o.probeBindAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; \"0\" serves none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
 	flags.Var(&o.namespaces, "namespace", "namespace to watch, may be given several times; absent: all")
+	flags.StringVar(&o.home, "operator-namespace", "", "the operator's own namespace, which has the Leases of nodes; absent: that of its pod")
 	flags.StringVar(&o.defaults.TrafficImage, "traffic-image", "", "image of the traffic pod where a testbed names none (required)")
 	flags.Var(&o.generatorImages, "generator-image", "DRIVER=IMAGE: image of the traffic pod of testbeds with this driver that name none, by tag or digest, for a driver that needs a separate one; may be given several times; absent: there is none, and their runs end with ImageMissing")
 	flags.StringVar(&o.defaults.FunctionImage, "function-image", "", "image of the reference functions where a run names none (required)")

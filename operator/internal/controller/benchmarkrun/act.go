@@ -41,6 +41,10 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	case actStorePlan:
 		err = r.storePlan(ctx, s)
 	case actLaunchMeasurer:
+		var busy *cause
+		if busy, err = r.takeNodes(ctx, s); err != nil || busy != nil {
+			return decision{action: actWait, after: nodesInterval, chain: busy}, err
+		}
 		err = r.launchMeasurer(ctx, s)
 	case actLaunchChain:
 		err = r.launchChain(ctx, s)
@@ -319,7 +323,7 @@ func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 	return r.deletePods(ctx, s, s.measurers)
 }
 
-// release deletes what the workloads needed; the plan and the results stay.
+// release deletes what the workloads needed, and gives the nodes back; the plan and the results stay.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	if err := r.deleteSecrets(ctx, s); err != nil {
 		return err
@@ -329,7 +333,10 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	return r.deleteNetworks(ctx, s)
+	if err := r.deleteNetworks(ctx, s); err != nil {
+		return err
+	}
+	return r.releaseNodes(ctx, s)
 }
 
 // deleteNetworks finds the run's networks by their label: only the plan has their names, and it

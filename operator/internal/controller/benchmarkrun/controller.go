@@ -45,6 +45,11 @@ type Reconciler struct {
 	Metrics  *Metrics
 	// Defaults are the settings of the operator's installation.
 	Defaults plan.Defaults
+	// Namespace is the operator's own, which has the Leases of nodes. Its rights there are an
+	// option of an installation: they are in the chart and in config/rbac/bindings.yaml.
+	Namespace string
+	// Namespaces are those whose runs are reconciled; none: all.
+	Namespaces []string
 }
 
 // The purpose of each verb: children are applied (create, patch) and deleted
