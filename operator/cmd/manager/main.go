@@ -123,7 +123,7 @@ func (o *options) manager(watched *watches.Watches) (ctrl.Options, error) {
 	if err != nil {
 		return ctrl.Options{}, err
 	}
-	served := metricsserver.Options{BindAddress: o.metricsBindAddress, SecureServing: o.secureMetrics}
+	served := metricsserver.Options{BindAddress: o.metricsBindAddress, SecureServing: o.secureMetrics, CertDir: o.metricsCertificate}
 	if o.secureMetrics {
 		served.FilterProvider = filters.WithAuthenticationAndAuthorization
 	}

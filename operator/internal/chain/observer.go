@@ -1,8 +1,6 @@
 package chain
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -46,6 +44,7 @@ func observerPod(p *plan.Plan) *corev1.Pod {
 				Image:           p.Observer.Image,
 				ImagePullPolicy: p.ImagePullPolicy,
 				Command:         observerCommand(p),
+				Env:             []corev1.EnvVar{podAddress()},
 				Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: observer.Port, Protocol: corev1.ProtocolTCP}},
 				Resources:       requirements(p.Observer.Resources),
 				SecurityContext: &corev1.SecurityContext{
@@ -75,7 +74,7 @@ func observerPod(p *plan.Plan) *corev1.Pod {
 }
 
 func observerCommand(p *plan.Plan) []string {
-	command := []string{"vnf", "observe", "--listen", fmt.Sprintf(":%d", observer.Port)}
+	command := []string{"vnf", "observe", "--listen", listenAddress(observer.Port)}
 	for _, function := range p.Functions {
 		if guest := GuestName(p, function); guest != "" {
 			command = append(command, "--guest", guest)

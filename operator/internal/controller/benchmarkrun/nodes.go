@@ -119,7 +119,7 @@ func (r *Reconciler) holderOf(ctx context.Context, s *scope, node string, lease 
 	case run.UID != types.UID(parts[2]) || !queue.Occupies(run):
 		return "", nil
 	case !r.watches(run.Namespace) && s.now.After(longestUse(run, lease)):
-		// Nobody reports the release of a run in a namespace that this operator no longer watches.
+		// No operator reports the release of a run in a namespace that is no longer watched.
 		return "", nil
 	}
 	return fmt.Sprintf("waiting for node %q, on which run %q of Testbed %q measures", node, run.Namespace+"/"+run.Name, run.TestbedName()), nil

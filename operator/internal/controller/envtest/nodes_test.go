@@ -77,10 +77,10 @@ func TestNodeOfARunThatIsGone(t *testing.T) {
 	l.Eventually(l.nodeHolder).Should(BeEmpty())
 	l.expect(next, v1alpha1.ConditionAdmitted, "False/Released")
 
-	lease("somebody")
+	lease("a person")
 	blocked := l.run("blocked")
 	l.expect(blocked, v1alpha1.ConditionChainReady, "Unknown/NodeBusy")
-	l.Expect(l.message(blocked, v1alpha1.ConditionChainReady)).To(ContainSubstring(`has the holder "somebody", which is no run: delete it`))
+	l.Expect(l.message(blocked, v1alpha1.ConditionChainReady)).To(ContainSubstring(`has the holder "a person", which is no run: delete it`))
 	l.Expect(cluster.DeleteAllOf(l.ctx, &coordinationv1.Lease{}, client.InNamespace(l.namespace))).To(Succeed())
 	l.expect(blocked, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
