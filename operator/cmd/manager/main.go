@@ -50,7 +50,7 @@ func main() {
 
 // run returns when the context ends or the leadership is lost.
 func run(ctx context.Context, o *options) error {
-	config, err := ctrl.GetConfig()
+	cluster, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the cluster: %w", err)
 	}
@@ -58,7 +58,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	clients, err := kubernetes.NewForConfig(config)
+	clients, err := kubernetes.NewForConfig(cluster)
 	if err != nil {
 		return fmt.Errorf("making a client for the operator's rights: %w", err)
 	}
@@ -73,7 +73,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(config, settings)
+	mgr, err := ctrl.NewManager(cluster, settings)
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
