@@ -65,19 +65,24 @@ func (w *Watches) Describe(descriptions chan<- *prometheus.Desc) { w.errors.Desc
 // Collect implements prometheus.Collector.
 func (w *Watches) Collect(metrics chan<- prometheus.Metric) { w.errors.Collect(metrics) }
 
-// Handle is the caches' handler of watch errors. A watch that the server ends is none.
+// Handle is the caches' handler of watch errors. A watch that the server ends is none, and a namespace that is
+// gone has nothing to read.
 func (w *Watches) Handle(ctx context.Context, r *toolscache.Reflector, err error) {
 	toolscache.DefaultWatchErrorHandler(ctx, r, err)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		return
+	}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	namespace := w.namespaceOf(err)
+	if w.isGone(ctx, namespace) {
 		return
 	}
 	// "*v1alpha1.BenchmarkRun", or a kind with its group.
 	kind := r.TypeDescription()
 	kind = kind[strings.LastIndexAny(kind, ".*")+1:]
 	w.errors.WithLabelValues(kind).Inc()
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.last[source{kind, w.namespaceOf(err)}] = failure{w.clock.Now(), err}
+	w.last[source{kind, namespace}] = failure{w.clock.Now(), err}
 }
 
 // namespaceOf returns the namespace in which the API server permits no reading, or "". A reflector does
