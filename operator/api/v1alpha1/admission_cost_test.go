@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -32,18 +33,19 @@ func costOf(t *testing.T, policy *admissionregistrationv1.ValidatingAdmissionPol
 	for _, v := range policy.Spec.Variables {
 		variables = append(variables, &validating.Variable{Name: v.Name, Expression: v.Expression})
 	}
-	compiler.CompileAndStoreVariables(variables, cel.OptionalVariableDeclarations{}, environment.StoredExpressions)
+	declared := cel.OptionalVariableDeclarations{HasAuthorizer: true}
+	compiler.CompileAndStoreVariables(variables, declared, environment.StoredExpressions)
 	var rules []cel.ExpressionAccessor
 	for _, v := range policy.Spec.Validations {
 		rules = append(rules, &validating.ValidationCondition{Expression: v.Expression})
 	}
-	evaluator := compiler.CompileCondition(rules, cel.OptionalVariableDeclarations{}, environment.StoredExpressions)
+	evaluator := compiler.CompileCondition(rules, declared, environment.StoredExpressions)
 	kind, resource := object.GroupVersionKind(), schema.GroupVersionResource{Group: v1alpha1.GroupVersion.Group, Version: "v1alpha1", Resource: "benchmarkruns"}
 	attributes := admission.NewAttributesRecord(object, nil, kind, object.GetNamespace(), object.GetName(), resource, "",
 		admission.Create, nil, false, &user.DefaultInfo{})
 	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedObject: admission.NewLazyObject(object), VersionedKind: kind}
 	request := cel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(resource), metav1.GroupVersionKind(kind))
-	results, left, err := evaluator.ForInput(context.Background(), versioned, request, cel.OptionalVariableBindings{}, nil, celconfig.RuntimeCELCostBudget)
+	results, left, err := evaluator.ForInput(context.Background(), versioned, request, cel.OptionalVariableBindings{Authorizer: authorizerfactory.NewAlwaysAllowAuthorizer()}, nil, celconfig.RuntimeCELCostBudget)
 	if err != nil {
 		t.Fatalf("%s: %v", policy.Name, err)
 	}

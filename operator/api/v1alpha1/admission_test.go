@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
@@ -20,7 +21,10 @@ import (
 )
 
 // server is a real API server with the generated CRDs.
-var server client.Client
+var (
+	server       client.Client
+	serverConfig *rest.Config
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
@@ -39,6 +43,7 @@ func TestMain(m *testing.M) {
 		_ = env.Stop() // what did start must not be left over
 		os.Exit(1)
 	}
+	serverConfig = config
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		panic(err)

@@ -84,6 +84,8 @@ const (
 	ReasonTestbedNotFound = "TestbedNotFound"
 	// ReasonTestbedNotReady: the Testbed's condition Ready is not True. The run waits for it.
 	ReasonTestbedNotReady = "TestbedNotReady"
+	// ReasonNodeBusy: a run of another Testbed measures on a node of the plan. The run waits for it.
+	ReasonNodeBusy = "NodeBusy"
 	// ReasonNoMatchingNode: no schedulable node matches the testbed's selectors.
 	ReasonNoMatchingNode = "NoMatchingNode"
 	// ReasonNodesNotReady: every node that matches the testbed's selectors is cordoned or not
@@ -107,6 +109,8 @@ const (
 	ReasonInvalidGeneratorConfiguration = "InvalidGeneratorConfiguration"
 	// ReasonPlanChanged: the plan's ConfigMap is not the one that the operator made.
 	ReasonPlanChanged = "PlanChanged"
+	// ReasonObjectTaken: an object with the name of one of the run's has fields of another writer.
+	ReasonObjectTaken = "ObjectTaken"
 	// ReasonInvalidQuantity: an amount of CPU, memory or disk cannot be read.
 	ReasonInvalidQuantity = "InvalidQuantity"
 	// ReasonInvalidConfiguration: a function or an end of TCP connections would refuse its configuration.

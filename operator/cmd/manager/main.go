@@ -7,7 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -48,21 +50,41 @@ func main() {
 
 // run returns when the context ends or the leadership is lost.
 func run(ctx context.Context, o *options) error {
-	config, err := ctrl.GetConfig()
+	cluster, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the cluster: %w", err)
 	}
-	watched := watches.New(clock.RealClock{})
+	home, err := o.ownNamespace()
+	if err != nil {
+		return err
+	}
+	clients, err := kubernetes.NewForConfig(cluster)
+	if err != nil {
+		return fmt.Errorf("making a client for the operator's rights: %w", err)
+	}
+	reviews := clients.AuthorizationV1().SelfSubjectAccessReviews()
+	namespaces, left, err := watches.Readable(ctx, reviews, o.namespaces)
+	if err != nil {
+		return err
+	}
+	o.namespaces = namespaces
+	watched := watches.New(clock.RealClock{}, namespaces...)
 	settings, err := o.manager(watched)
 	if err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(config, settings)
+	mgr, err := ctrl.NewManager(cluster, settings)
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
-	if err := controller.Setup(ctx, mgr, clock.RealClock{}, o.defaults, o.namespaces, watched.Handle, metrics.Registry); err != nil {
+	if err := controller.Setup(ctx, mgr, clock.RealClock{}, o.defaults, home, o.namespaces, watched.Handle, metrics.Registry); err != nil {
 		return err
+	}
+	watched.Follow(mgr.GetClient())
+	if len(left) > 0 {
+		if err := mgr.Add(&watches.Return{Reviews: reviews, Left: left}); err != nil {
+			return err
+		}
 	}
 	if err := metrics.Registry.Register(watched); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
@@ -76,6 +98,21 @@ func run(ctx context.Context, o *options) error {
 	return mgr.Start(ctx)
 }
 
+// namespaceFile has the namespace of the manager's pod.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// ownNamespace returns the namespace of the manager.
+func (o *options) ownNamespace() (string, error) {
+	if o.home != "" {
+		return o.home, nil
+	}
+	text, err := os.ReadFile(namespaceFile)
+	if err != nil {
+		return "", fmt.Errorf("finding the operator's own namespace, which flag -operator-namespace can name: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
 // manager turns the command line into the manager's settings.
 func (o *options) manager(watched *watches.Watches) (ctrl.Options, error) {
 	scheme, err := controller.Scheme()
@@ -86,7 +123,7 @@ func (o *options) manager(watched *watches.Watches) (ctrl.Options, error) {
 	if err != nil {
 		return ctrl.Options{}, err
 	}
-	served := metricsserver.Options{BindAddress: o.metricsBindAddress, SecureServing: o.secureMetrics}
+	served := metricsserver.Options{BindAddress: o.metricsBindAddress, SecureServing: o.secureMetrics, CertDir: o.metricsCertificate}
 	if o.secureMetrics {
 		served.FilterProvider = filters.WithAuthenticationAndAuthorization
 	}

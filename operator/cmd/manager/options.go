@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,11 +26,14 @@ type options struct {
 	secureMetrics      bool
 	probeBindAddress   string
 	leaderElect        bool
+	home               string
 	namespaces         list
 	defaults           plan.Defaults
 	pullPolicy         string
 	pullSecrets        list
 	apiServerPorts     list
+	apiServerAddresses list
+	metricsCertificate string
 	generatorImages    list
 	logLevel           int
 	logFormat          string
@@ -54,9 +59,11 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.SetOutput(output)
 	flags.StringVar(&o.metricsBindAddress, "metrics-bind-address", ":8443", "address of the metrics; \"0\" serves none")
 	flags.BoolVar(&o.secureMetrics, "metrics-secure", true, "serve metrics over HTTPS to users whom the cluster's RBAC allows to get /metrics; false: plain HTTP to everyone")
+	flags.StringVar(&o.metricsCertificate, "metrics-certificate", "", "folder with tls.crt and tls.key, with which metrics are served over HTTPS; absent: a certificate that the manager makes at each start, which no one can verify")
 	flags.StringVar(&o.probeBindAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; \"0\" serves none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
 	flags.Var(&o.namespaces, "namespace", "namespace to watch, may be given several times; absent: all")
+	flags.StringVar(&o.home, "operator-namespace", "", "the operator's own namespace, which has the Leases of nodes; absent: that of its pod")
 	flags.StringVar(&o.defaults.TrafficImage, "traffic-image", "", "image of the traffic pod where a testbed names none (required)")
 	flags.Var(&o.generatorImages, "generator-image", "DRIVER=IMAGE: image of the traffic pod of testbeds with this driver that name none, by tag or digest, for a driver that needs a separate one; may be given several times; absent: there is none, and their runs end with ImageMissing")
 	flags.StringVar(&o.defaults.FunctionImage, "function-image", "", "image of the reference functions where a run names none (required)")
@@ -67,6 +74,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.StringVar(&o.pullPolicy, "image-pull-policy", "", "pull policy of every pod of a run: Always, IfNotPresent or Never; absent: the cluster's default")
 	flags.Var(&o.pullSecrets, "image-pull-secret", "pull secret of every pod of a run, in the run's namespace; may be given several times")
 	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port on which the measurer may reach the API server, may be given several times; absent: 443 and 6443")
+	flags.Var(&o.apiServerAddresses, "api-server-address", "range of addresses (CIDR) in which the measurer may reach these ports, may be given several times; absent: every address")
 	flags.IntVar(&o.logLevel, "log-level", 0, "0 state changes, 1 decisions, 4 mechanics")
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
 	if err := flags.Parse(arguments); err != nil {
@@ -119,6 +127,16 @@ func (o *options) complete() error {
 			return fmt.Errorf("flag -api-server-port is %q, want a TCP port", text)
 		}
 		o.defaults.APIServerPorts = append(o.defaults.APIServerPorts, int32(port))
+	}
+	for _, text := range o.apiServerAddresses {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil || prefix != prefix.Masked() {
+			return fmt.Errorf("flag -api-server-address is %q, want a range such as 192.0.2.10/32", text)
+		}
+		o.defaults.APIServerAddresses = append(o.defaults.APIServerAddresses, text)
+	}
+	if o.metricsCertificate != "" && !o.secureMetrics {
+		return errors.New("flag -metrics-certificate is for metrics over HTTPS: leave it out, or set -metrics-secure")
 	}
 	return nil
 }

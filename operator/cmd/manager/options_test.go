@@ -19,11 +19,11 @@ import (
 
 func TestParse(t *testing.T) {
 	o, err := parse(strings.Fields(`-traffic-image t:1 -function-image f:1 -guest-image g:1 -endpoint-image e:1 -neighbor-image n:1 -neighbor-guest-image m:1 -generator-image TRex=x:1 -namespace a,b -namespace c
-		-image-pull-policy Never -image-pull-secret s -api-server-port 6443 -leader-elect`), io.Discard)
+		-image-pull-policy Never -image-pull-secret s -api-server-port 6443 -api-server-address 192.0.2.1/32,2001:db8::/64 -leader-elect`), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", GeneratorImages: map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: "x:1"}, ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}, Protocol: measure.Protocol(), Version: version}
+	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", GeneratorImages: map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: "x:1"}, ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}, APIServerAddresses: []string{"192.0.2.1/32", "2001:db8::/64"}, Protocol: measure.Protocol(), Version: version}
 	if diff := cmp.Diff(want, o.defaults); diff != "" {
 		t.Error(diff)
 	}
@@ -51,6 +51,8 @@ func TestParseRefuses(t *testing.T) {
 		"image of no driver":   images + "-generator-image Pigeon=p:1",
 		"image of the default": images + "-generator-image XDP=x:1",
 		"no image at all":      images + "-generator-image TRex",
+		"address":              images + "-api-server-address 192.0.2.1/24",
+		"no certificate":       images + "-metrics-secure=false -metrics-certificate /tls",
 		"port":                 images + "-api-server-port 70000",
 		"an argument":          images + "start",
 		"unknown flag":         images + "-zap-devel",

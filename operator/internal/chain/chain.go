@@ -91,6 +91,17 @@ func nodeAffinity(name string) *corev1.Affinity {
 	}}
 }
 
+// variablePodAddress has the pod's address on the pod network.
+const variablePodAddress = "POD_IP"
+
+func podAddress() corev1.EnvVar { return fromField(variablePodAddress, "status.podIP") }
+
+// listenAddress returns where an agent listens: on the pod's address alone, and not on its measured
+// ports. The kubelet fills in the address, which may be of IPv6.
+func listenAddress(port int32) string {
+	return fmt.Sprintf("[$(%s)]:%d", variablePodAddress, port)
+}
+
 // restrictedSecurityContext returns the security context of a container that has only the
 // given capabilities.
 //

@@ -2,6 +2,7 @@ package chain_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -328,6 +329,44 @@ func TestPoliciesSelectTheRunsPods(t *testing.T) {
 	to := policiesOf(p)[0].Spec.Egress[1:]
 	if len(to) != 2 || !selects(to[0].To[0].PodSelector.MatchLabels, pods[1]) || !selects(to[1].To[0].PodSelector.MatchLabels, pods[2]) {
 		t.Errorf("the measurer may reach %+v", to)
+	}
+}
+
+// TestAddressesOfTheAPIServer checks that the measurer reaches the API server's ports at the addresses that the
+// installation names, and at every address where it names none.
+func TestAddressesOfTheAPIServer(t *testing.T) {
+	in := plantest.Input(1)
+	if to := policiesOf(mustMake(t, in))[0].Spec.Egress[0].To; to != nil {
+		t.Errorf("without addresses it may reach %+v", to)
+	}
+	in.Defaults.APIServerAddresses = []string{"192.0.2.10/32", "2001:db8::/64"}
+	rule := policiesOf(mustMake(t, in))[0].Spec.Egress[0]
+	if len(rule.To) != 2 || rule.To[0].IPBlock.CIDR != "192.0.2.10/32" || rule.To[1].IPBlock.CIDR != "2001:db8::/64" || len(rule.Ports) != 2 {
+		t.Errorf("it may reach %+v", rule)
+	}
+}
+
+// TestAgentsListenOnThePodsAddress checks that no agent of a pod listens on a measured port.
+func TestAgentsListenOnThePodsAddress(t *testing.T) {
+	var agents []chain.Workload
+	for _, in := range []plan.Input{plantest.Neighbors(), plantest.TCP()} {
+		agents = append(agents, chain.Render(mustMake(t, in))[1:]...)
+	}
+	for _, w := range agents {
+		pod, isPod := w.Object.(*corev1.Pod)
+		if !isPod {
+			continue
+		}
+		container := &pod.Spec.Containers[0]
+		at := slices.Index(container.Command, "--listen")
+		if at < 0 || container.Command[at+1] != fmt.Sprintf("[$(POD_IP)]:%d", w.Port) {
+			t.Errorf("pod %s: %q", pod.Name, container.Command)
+		}
+		if !slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool {
+			return e.Name == "POD_IP" && e.ValueFrom.FieldRef.FieldPath == "status.podIP"
+		}) {
+			t.Errorf("pod %s: %+v", pod.Name, container.Env)
+		}
 	}
 }
 

@@ -47,7 +47,8 @@ func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 				Name:            containerEndpoint,
 				Image:           end.Image,
 				ImagePullPolicy: p.ImagePullPolicy,
-				Command:         []string{"endpoint", "--config", endpoint.DefaultPath},
+				Command:         []string{"endpoint", "--config", endpoint.DefaultPath, "--listen", listenAddress(endpoint.AgentPort)},
+				Env:             []corev1.EnvVar{podAddress()},
 				Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: endpoint.AgentPort, Protocol: corev1.ProtocolTCP}},
 				Resources:       requirements(end.Resources),
 				VolumeMounts: []corev1.VolumeMount{

@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"fmt"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,6 +46,7 @@ func observerPod(p *plan.Plan) *corev1.Pod {
 				Image:           p.Observer.Image,
 				ImagePullPolicy: p.ImagePullPolicy,
 				Command:         observerCommand(p),
+				Env:             []corev1.EnvVar{podAddress()},
 				Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: observer.Port, Protocol: corev1.ProtocolTCP}},
 				Resources:       requirements(p.Observer.Resources),
 				SecurityContext: observerSecurityContext(p),
@@ -88,7 +88,7 @@ func observerSecurityContext(p *plan.Plan) *corev1.SecurityContext {
 }
 
 func observerCommand(p *plan.Plan) []string {
-	command := []string{"vnf", "observe", "--listen", fmt.Sprintf(":%d", observer.Port)}
+	command := []string{"vnf", "observe", "--listen", listenAddress(observer.Port)}
 	if p.Observer.CountsCycles {
 		command = append(command, "--cycles", "--become-user", strconv.Itoa(observerUser))
 	}

@@ -14,7 +14,7 @@ import (
 // policies always let pass. The measurer may reach the API server, and the agents of its
 // run. Nothing else may come in anywhere, and the rest of the chain may reach nothing.
 func networkPolicies(p *plan.Plan, chain []Workload) []*networkingv1.NetworkPolicy {
-	egress := []networkingv1.NetworkPolicyEgressRule{{Ports: apiServerPorts(p)}}
+	egress := []networkingv1.NetworkPolicyEgressRule{{To: apiServers(p), Ports: apiServerPorts(p)}}
 	var policies []*networkingv1.NetworkPolicy
 	closed := map[string]bool{}
 	for i := range chain {
@@ -37,6 +37,15 @@ func podsOf(p *plan.Plan, component string) []networkingv1.NetworkPolicyPeer {
 
 func tcp(port int32) []networkingv1.NetworkPolicyPort {
 	return []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))}}
+}
+
+// apiServers returns the addresses of the API server that the installation names; none: every address.
+func apiServers(p *plan.Plan) []networkingv1.NetworkPolicyPeer {
+	var peers []networkingv1.NetworkPolicyPeer
+	for _, addresses := range p.APIServerAddresses {
+		peers = append(peers, networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: addresses}})
+	}
+	return peers
 }
 
 // apiServerPorts returns ports that represent the API server, because policies see its own

@@ -102,9 +102,9 @@ func vmCache(mgr ctrl.Manager, namespaces []string, onError toolscache.WatchErro
 	}
 }
 
-// Setup registers both controllers. Metrics go to the registry.
+// Setup registers both controllers. Metrics go to the registry. home is the operator's own namespace.
 // namespaces and onError are those of CacheOptions.
-func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, namespaces []string, onError toolscache.WatchErrorHandlerWithContext, registry prometheus.Registerer) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, home string, namespaces []string, onError toolscache.WatchErrorHandlerWithContext, registry prometheus.Registerer) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf); err != nil {
 		return fmt.Errorf("indexing runs by testbed: %w", err)
 	}
@@ -122,7 +122,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defa
 		VMs:     &benchmarkrun.VMs{Mapper: mgr.GetRESTMapper(), NewCache: vmCache(mgr, namespaces, onError), Add: mgr.Add},
 		Console: benchmarkrun.PodConsole{Clientset: clientset},
 		Client:  mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock, Metrics: metrics, Defaults: defaults,
-		Recorder: mgr.GetEventRecorder("vnfbench"),
+		Recorder:  mgr.GetEventRecorder("vnfbench"),
+		Namespace: home, Namespaces: namespaces,
 	}
 	if err := runs.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the BenchmarkRun controller: %w", err)

@@ -47,6 +47,8 @@ func Make(in Input) (*Plan, error) {
 		ImagePullPolicy:  in.Defaults.ImagePullPolicy,
 		ImagePullSecrets: in.Defaults.ImagePullSecrets,
 		APIServerPorts:   in.Defaults.APIServerPorts,
+
+		APIServerAddresses: in.Defaults.APIServerAddresses,
 	}
 	if len(p.APIServerPorts) == 0 {
 		p.APIServerPorts = defaultAPIServerPorts

@@ -89,6 +89,8 @@ type Defaults struct {
 	ImagePullSecrets []string
 	// APIServerPorts are the TCP ports that the measurer may reach. Empty: 443 and 6443.
 	APIServerPorts []int32
+	// APIServerAddresses are the address ranges with these ports. Empty: every address.
+	APIServerAddresses []string
 	// Protocol is this operator's measure.Protocol; a measurer must have it too. Empty: it is not
 	// checked.
 	Protocol string
@@ -141,6 +143,8 @@ type Plan struct {
 	ImagePullPolicy  corev1.PullPolicy `json:"imagePullPolicy,omitempty" digest:"-"`
 	ImagePullSecrets []string          `json:"imagePullSecrets,omitempty" digest:"-"`
 	APIServerPorts   []int32           `json:"apiServerPorts" digest:"-"`
+
+	APIServerAddresses []string `json:"apiServerAddresses,omitempty" digest:"-"`
 }
 
 // Reference names an object of the API; Namespace is empty for a Testbed.

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package serve answers over HTTP on the pod network, for the programs in a
 // run's pods. An address and a handler go in; a server that does not wait for
 // slow clients comes out.
@@ -23,7 +25,7 @@ type Server struct {
 // serves in the background. An answer has no time limit: some wait for a
 // measurement to end.
 func Start(address string, handler http.Handler) (*Server, error) {
-	listener, err := net.Listen("tcp", address)
+	listener, err := listen(address)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -36,6 +37,10 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	case actStorePlan:
 		err = r.storePlan(ctx, s)
 	case actLaunchMeasurer:
+		var busy *cause
+		if busy, err = r.takeNodes(ctx, s); err != nil || busy != nil {
+			return decision{action: actWait, after: nodesInterval, chain: busy}, err
+		}
 		err = r.launchMeasurer(ctx, s)
 	case actLaunchChain:
 		err = r.launchChain(ctx, s)
@@ -233,7 +238,7 @@ func (r *Reconciler) applyGate(ctx context.Context, s *scope, data map[string]st
 	// With the UID, the API server does not make the object if it was deleted. With the version, it
 	// refuses what follows from an older one.
 	gate.Namespace, gate.UID, gate.ResourceVersion, gate.Data = s.run.Namespace, s.records.uid, s.records.version, data
-	return apply.Object(ctx, r.Client, gate, chainOwner)
+	return apply.Object(ctx, r.Client, gate, chainOwner, client.ForceOwnership)
 }
 
 // stopPods deletes the Job with its pods, and the chain's pods and virtual machines.
@@ -255,7 +260,7 @@ func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 	return r.deletePods(ctx, s, s.measurers)
 }
 
-// release deletes what the workloads needed; the plan and the results stay.
+// release deletes what the workloads needed, and gives the nodes back; the plan and the results stay.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	if err := r.deleteSecrets(ctx, s); err != nil {
 		return err
@@ -265,7 +270,10 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	return r.deleteNetworks(ctx, s)
+	if err := r.deleteNetworks(ctx, s); err != nil {
+		return err
+	}
+	return r.releaseNodes(ctx, s)
 }
 
 // deleteNetworks finds the run's networks by their label: only the plan has their names, and it
@@ -299,12 +307,36 @@ func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
 	return r.deleteAll(ctx, s, []chain.Object{configMapNamed(s.names.Plan), configMapNamed(s.names.Results)})
 }
 
+// deleteAll deletes those of the objects that belong to the run. An object of the same name that the
+// run did not make stays. deleteNetworks deletes the networks.
 func (r *Reconciler) deleteAll(ctx context.Context, s *scope, objects []chain.Object) error {
 	for _, object := range objects {
-		object.SetNamespace(s.run.Namespace)
-		object.SetOwnerReferences(nil)
-		if err := r.Client.Delete(ctx, object); client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
-			return fmt.Errorf("deleting %T %q: %w", object, object.GetName(), err)
+		kind, err := apiutil.GVKForObject(object, r.Client.Scheme())
+		if err != nil {
+			return err
+		}
+		switch kind.Kind {
+		case chain.NetworkAttachmentDefinition.Kind:
+			continue
+		case "Secret":
+			if err := r.deleteSecret(ctx, s, object.GetName()); err != nil {
+				return err
+			}
+			continue
+		}
+		found := &metav1.PartialObjectMetadata{}
+		found.SetGroupVersionKind(kind)
+		err = r.Reader.Get(ctx, client.ObjectKey{Namespace: s.run.Namespace, Name: object.GetName()}, found)
+		switch {
+		case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):
+			continue
+		case err != nil:
+			return fmt.Errorf("reading %s %q: %w", kind.Kind, object.GetName(), err)
+		case !metav1.IsControlledBy(found, s.run):
+			continue
+		}
+		if err := r.Client.Delete(ctx, found, client.Preconditions{UID: &found.UID}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting %s %q: %w", kind.Kind, object.GetName(), err)
 		}
 	}
 	return nil

@@ -46,14 +46,19 @@ type Reconciler struct {
 	Metrics  *Metrics
 	// Defaults are the settings of the operator's installation.
 	Defaults plan.Defaults
+	// Namespace is the operator's own, which has the Leases of nodes. Its rights there are an
+	// option of an installation: they are in the chart and in config/rbac/bindings.yaml.
+	Namespace string
+	// Namespaces are those whose runs are reconciled; none: all.
+	Namespaces []string
 }
 
 // The purpose of each verb: children are applied (create, patch) and deleted
-// (delete); only those that decide a run's course are watched. The operator can
-// only grant the roles with which the measurer patches its results if it holds
-// that verb itself. Secrets hold the configuration of functions in virtual
-// machines: they are made and deleted, and cannot be read back. Of logs, only the
-// console of a virtual machine that failed is read.
+// (delete), after a look at whose they are (get); only those that decide a run's
+// course are watched. The operator can only grant the roles with which the measurer
+// patches its results if it holds that verb itself. Secrets hold the configuration of
+// functions in virtual machines: they are made and deleted, and cannot be read back.
+// Of logs, only the console of a virtual machine that failed is read.
 //
 // +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns/status,verbs=patch
@@ -62,13 +67,13 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create;delete
-// +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=create;patch;delete
+// +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=namespaces;nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=events,verbs=list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;patch;delete
 // +kubebuilder:rbac:groups=kubevirt.io,resources=virtualmachineinstances,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
 // +kubebuilder:rbac:groups=k8s.cni.cncf.io,resources=network-attachment-definitions,verbs=list;create;patch;delete

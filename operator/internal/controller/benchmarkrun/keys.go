@@ -82,10 +82,18 @@ func (r *Reconciler) deleteSecrets(ctx context.Context, s *scope) error {
 		}
 	}
 	for _, name := range names {
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: name}}
-		if err := r.Client.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting Secret %q: %w", name, err)
+		if err := r.deleteSecret(ctx, s, name); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// deleteSecret deletes a Secret by its name alone: the operator may not read whose it is.
+func (r *Reconciler) deleteSecret(ctx context.Context, s *scope, name string) error {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: name}}
+	if err := r.Client.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting Secret %q: %w", name, err)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/apply"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -90,9 +91,12 @@ func planOf(ctx context.Context, in plan.Input) (made *plan.Plan, err error) {
 // refusal turns an error that no retry corrects into the run's outcome.
 func refusal(err error) *cause {
 	var failure *measure.Failure
+	var taken *apply.Taken
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &taken):
+		return newCause(v1alpha1.ReasonObjectTaken, "the run does not change what another writer has: delete %s %q, see who makes such objects here, and apply the run under a new name: %v", taken.Kind, taken.Name, taken.Err)
 	case errors.As(err, &failure):
 		message := failure.Err.Error()
 		if failure.Remedy != "" {

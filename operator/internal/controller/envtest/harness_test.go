@@ -117,7 +117,7 @@ func (l *lab) startOperator() {
 	l.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(l.ctx)
 	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1", GuestImage: "registry.test/vnf-guest:1", EndpointImage: "registry.test/endpoint:1", NeighborImage: "registry.test/neighbor:1", NeighborGuestImage: "registry.test/neighbor-guest:1", Protocol: measure.Protocol()}
-	l.Expect(controller.Setup(ctx, mgr, l.clock, defaults, []string{l.namespace}, nil, prometheus.NewRegistry())).To(Succeed())
+	l.Expect(controller.Setup(ctx, mgr, l.clock, defaults, l.namespace, []string{l.namespace}, nil, prometheus.NewRegistry())).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	l.stop = func() {
@@ -143,8 +143,8 @@ func (l *lab) testbed(changes ...func(*v1alpha1.Testbed)) *v1alpha1.Testbed {
 	return testbed
 }
 
-// run makes a run with a chain of one router, 64 bytes and a quick search.
-func (l *lab) run(name string, changes ...func(*v1alpha1.BenchmarkRun)) *v1alpha1.BenchmarkRun {
+// runOf returns a run with a chain of one router, 64 bytes and a quick search.
+func runOf(l *lab, name string) *v1alpha1.BenchmarkRun {
 	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}}
 	run.Spec.Experiment.TestbedRef = &v1alpha1.TestbedReference{Name: l.namespace}
 	run.Spec.Experiment.StartupSeconds = startupSeconds
@@ -152,6 +152,12 @@ func (l *lab) run(name string, changes ...func(*v1alpha1.BenchmarkRun)) *v1alpha
 	run.Spec.Experiment.Traffic.FrameBytes = []int32{64}
 	run.Spec.Experiment.Measurements.Throughput = &v1alpha1.Throughput{Goals: []v1alpha1.Goal{{Name: "NDR", WidthPartsPerMillion: 50_000}}}
 	run.Spec.Experiment.Measurements.Latency = &v1alpha1.Latency{Loads: []v1alpha1.LatencyLoad{{Name: "idle", FramesPerSecond: ptr.To[int64](1000)}}}
+	return run
+}
+
+// run makes a run, as runOf has it and with changes.
+func (l *lab) run(name string, changes ...func(*v1alpha1.BenchmarkRun)) *v1alpha1.BenchmarkRun {
+	run := runOf(l, name)
 	for _, change := range changes {
 		change(run)
 	}

@@ -115,25 +115,32 @@ func makeNode(name string, labels map[string]string, taints ...corev1.Taint) (*c
 
 const nodeName = "node-a"
 
-// operatorUser makes a user who has exactly the generated role, so that a verb
+// operatorUser makes a user who has exactly the roles of an installation, so that a verb
 // that is missing there fails a test here.
 func operatorUser(environment *envtest.Environment) (*rest.Config, error) {
 	user, err := environment.AddUser(envtest.User{Name: "operator"}, &rest.Config{QPS: -1})
 	if err != nil {
 		return nil, err
 	}
-	manifest, err := os.ReadFile("../../../../config/rbac/role.yaml")
-	if err != nil {
-		return nil, err
+	var documents [][]byte
+	for _, file := range []string{"role.yaml", "bindings.yaml"} {
+		manifest, err := os.ReadFile("../../../../config/rbac/" + file)
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, bytes.Split(manifest, []byte("\n---\n"))...)
 	}
-	for _, document := range bytes.Split(manifest, []byte("\n---\n")) {
+	for _, document := range documents {
 		role := &rbacv1.ClusterRole{}
 		if err := yaml.Unmarshal(document, role); err != nil {
 			return nil, err
 		}
-		if role.Kind != "ClusterRole" {
+		if role.Name != "vnfbench-manager" && role.Name != "vnfbench-nodes" || role.Rules == nil {
 			continue
 		}
+		// The operator of each lab has its own namespace for Leases, so what is a Role in an
+		// installation holds everywhere here.
+		role.Namespace, role.Kind = "", "ClusterRole"
 		binding := &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: role.Name},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.Kind, Name: role.Name},

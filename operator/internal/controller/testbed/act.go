@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +58,8 @@ func (r *Reconciler) cleanUp(ctx context.Context, s *scope, d decision) error {
 			return err
 		}
 		err := apply.Object(ctx, r.Client, job)
-		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) {
+		var taken *apply.Taken
+		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || errors.As(err, &taken) {
 			ctrl.LoggerFrom(ctx).Error(err, "Leaving bridges", "node", node)
 			refused = append(refused, node)
 			continue
@@ -75,7 +77,7 @@ func (r *Reconciler) cleanUp(ctx context.Context, s *scope, d decision) error {
 // removeFinalizer removes the finalizer. It names bridges that could not be removed.
 func (r *Reconciler) removeFinalizer(ctx context.Context, s *scope, left []string) error {
 	for node, job := range s.cleanups {
-		if err := r.Client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
+		if err := r.Client.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &job.UID}); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("deleting the cleanup Job of node %q: %w", node, err)
 		}
 	}

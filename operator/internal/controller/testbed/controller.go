@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -148,10 +149,11 @@ func (r *Reconciler) observe(ctx context.Context, testbed *v1alpha1.Testbed) (*s
 	if err := r.Client.List(ctx, &jobs, cleanups); err != nil {
 		return nil, fmt.Errorf("listing its cleanup Jobs: %w", err)
 	}
-	for node := range s.bridgeNodes() {
+	for node, namespace := range s.bridgeNodes() {
 		for i := range jobs.Items {
-			if jobs.Items[i].Name == plan.CleanupName(testbed, node) {
-				s.cleanups[node] = &jobs.Items[i]
+			// A user of another namespace can make a Job with this name and these labels.
+			if job := &jobs.Items[i]; job.Name == plan.CleanupName(testbed, node) && job.Namespace == namespace && metav1.IsControlledBy(job, testbed) {
+				s.cleanups[node] = job
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package watches_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -59,7 +61,7 @@ func TestAKindThatCannotBeRead(t *testing.T) {
 	go func() { defer close(done); shared.RunWithContext(ctx) }()
 	defer func() { cancel(); <-done }()
 	<-handled
-	if err := w.Ready(nil); err == nil || !strings.Contains(err.Error(), "kind BenchmarkRun: ") || !strings.Contains(err.Error(), "regular expression") {
+	if err := w.Ready(httptest.NewRequest(http.MethodGet, "/readyz", nil)); err == nil || !strings.Contains(err.Error(), "kind BenchmarkRun: ") || !strings.Contains(err.Error(), "regular expression") {
 		t.Errorf("readiness is %v", err)
 	}
 	if n := testutil.ToFloat64(w); n < 1 {
@@ -70,7 +72,7 @@ func TestAKindThatCannotBeRead(t *testing.T) {
 		t.Fatal("the cache did not recover")
 	}
 	clock.SetTime(clock.Now().Add(2 * time.Minute))
-	if err := w.Ready(nil); err != nil {
+	if err := w.Ready(httptest.NewRequest(http.MethodGet, "/readyz", nil)); err != nil {
 		t.Errorf("readiness is %v", err)
 	}
 }

@@ -1,0 +1,89 @@
+package v1alpha1_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// as returns a client of a user with the given rules in namespace default.
+func as(t *testing.T, user string, rules ...rbacv1.PolicyRule) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, rbacv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	admin, err := client.New(serverConfig, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: user}
+	for _, o := range []client.Object{
+		&rbacv1.Role{ObjectMeta: meta, Rules: rules},
+		&rbacv1.RoleBinding{
+			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+		},
+	} {
+		if err := admin.Create(context.Background(), o); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := admin.Delete(context.Background(), o); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	config := rest.CopyConfig(serverConfig)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	impersonating, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.WithFieldValidation(impersonating, "Strict")
+}
+
+// mayMakeRuns is what vnfbench-editor gives in a namespace.
+var mayMakeRuns = rbacv1.PolicyRule{APIGroups: []string{"vnfbench.io"}, Resources: []string{"benchmarkruns"}, Verbs: []string{"create", "update", "patch"}}
+
+// TestCustomNeedsTheRightToCreatePods: a function Custom boots a disk of the user with Secrets and claims of the
+// namespace, so who may only make runs may not have one.
+func TestCustomNeedsTheRightToCreatePods(t *testing.T) {
+	mayMakePods := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"create"}}
+	editor, edit := as(t, "only-runs", mayMakeRuns), as(t, "runs-and-pods", mayMakeRuns, mayMakePods)
+	chains := map[string]string{
+		"image":       "containerDisk: example/vyos:1",
+		"pull secret": "containerDisk: example/vyos:1, imagePullSecretRef: {name: registry}",
+		"secret":      "containerDisk: example/vyos:1, userDataSecretRef: {name: passwords}",
+		"claim":       "persistentVolumeClaimRef: {name: database}",
+		"data volume": "dataVolumeRef: {name: database}",
+	}
+	for name, custom := range chains {
+		t.Run(name, func(t *testing.T) {
+			run := func() client.Object {
+				return object(t, goodRun, map[string]string{"spec.experiment.chain": customChain(custom)})
+			}
+			err := editor.Create(context.Background(), run(), client.DryRunAll)
+			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "only-runs may not create pods in namespace default") {
+				t.Errorf("without the right to create pods: %v", err)
+			}
+			if err := edit.Create(context.Background(), run(), client.DryRunAll); err != nil {
+				t.Errorf("with the right to create pods: %v", err)
+			}
+		})
+	}
+	if err := editor.Create(context.Background(), object(t, goodRun, nil), client.DryRunAll); err != nil {
+		t.Errorf("a router: %v", err)
+	}
+}

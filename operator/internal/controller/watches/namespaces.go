@@ -1,0 +1,79 @@
+package watches
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// returnInterval is how often the operator asks again for a namespace that it could not read.
+const returnInterval = 10 * time.Second
+
+// Readable splits the namespaces into those whose runs the operator may read, and the others. A cache
+// of a namespace that cannot be read never has its first list, and the operator would not start for any.
+func Readable(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, namespaces []string) (readable, left []string, err error) {
+	for _, namespace := range namespaces {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "list", Group: v1alpha1.GroupVersion.Group, Resource: "benchmarkruns"},
+		}}
+		answer, err := reviews.Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return nil, nil, fmt.Errorf("asking for the rights in namespace %q: %w", namespace, err)
+		}
+		if answer.Status.Allowed {
+			readable = append(readable, namespace)
+		} else {
+			left = append(left, namespace)
+		}
+	}
+	if len(readable) == 0 && len(left) > 0 {
+		return nil, nil, fmt.Errorf("the operator may list BenchmarkRuns in none of the namespaces that it is to watch, %s: create them, and install the operator's RoleBinding there", strings.Join(left, ", "))
+	}
+	return readable, left, nil
+}
+
+// Return is a runnable that ends the manager when one of the namespaces can be read again: a cache takes
+// no namespace later, and its Deployment starts the operator again.
+type Return struct {
+	Reviews authorizationclient.SelfSubjectAccessReviewInterface
+	// Left are the namespaces that Readable left out.
+	Left []string
+	// Interval is the time between two questions; 0: 10 s.
+	Interval time.Duration
+}
+
+// NeedLeaderElection says that a manager that waits for the leadership ends too.
+func (r *Return) NeedLeaderElection() bool { return false }
+
+// Start returns when the context ends, or with an error when a namespace is back.
+func (r *Return) Start(ctx context.Context) error {
+	interval := r.Interval
+	if interval == 0 {
+		interval = returnInterval
+	}
+	log := ctrl.LoggerFrom(ctx)
+	log.Info("Not watching namespaces that the operator may not read", "namespaces", r.Left)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(interval):
+		}
+		for _, namespace := range slices.Clone(r.Left) {
+			back, _, err := Readable(ctx, r.Reviews, []string{namespace})
+			if err == nil && len(back) > 0 {
+				return fmt.Errorf("namespace %q can be read now: starting again, to watch it too", namespace)
+			}
+			log.V(1).Info("Asked for the rights in a namespace", "namespace", namespace, "answer", err)
+		}
+	}
+}
