@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
@@ -48,7 +49,7 @@ func main() {
 
 // run returns when the context ends or the leadership is lost.
 func run(ctx context.Context, o *options) error {
-	config, err := ctrl.GetConfig()
+	cluster, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the cluster: %w", err)
 	}
@@ -57,7 +58,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(config, settings)
+	mgr, err := ctrl.NewManager(cluster, settings)
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
@@ -92,6 +93,7 @@ func (o *options) manager(watched *watches.Watches) (ctrl.Options, error) {
 	}
 	return ctrl.Options{
 		Scheme: scheme, Cache: cached, Metrics: served,
+		Controller:             config.Controller{MaxConcurrentReconciles: o.maxConcurrent},
 		HealthProbeBindAddress: o.probeBindAddress,
 		LeaderElection:         o.leaderElect,
 		LeaderElectionID:       leaderElectionID,

@@ -24,6 +24,7 @@ type options struct {
 	secureMetrics      bool
 	probeBindAddress   string
 	leaderElect        bool
+	maxConcurrent      int
 	namespaces         list
 	defaults           plan.Defaults
 	pullPolicy         string
@@ -33,6 +34,10 @@ type options struct {
 	logLevel           int
 	logFormat          string
 }
+
+// maxConcurrentReconciles bounds the memory that reconciliations need at the same time: each may read
+// the results of a run.
+const maxConcurrentReconciles = 32
 
 // list is a flag that can be repeated, or given once with commas.
 type list []string
@@ -56,6 +61,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.BoolVar(&o.secureMetrics, "metrics-secure", true, "serve metrics over HTTPS to users whom the cluster's RBAC allows to get /metrics; false: plain HTTP to everyone")
 	flags.StringVar(&o.probeBindAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; \"0\" serves none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
+	flags.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 4, "how many runs, and how many testbeds, are worked on at the same time")
 	flags.Var(&o.namespaces, "namespace", "namespace to watch, may be given several times; absent: all")
 	flags.StringVar(&o.defaults.TrafficImage, "traffic-image", "", "image of the traffic pod where a testbed names none (required)")
 	flags.Var(&o.generatorImages, "generator-image", "DRIVER=IMAGE: image of the traffic pod of testbeds with this driver that name none, by tag or digest, for a driver that needs a separate one; may be given several times; absent: there is none, and their runs end with ImageMissing")
@@ -94,6 +100,8 @@ func (o *options) complete() error {
 		return fmt.Errorf("flag -neighbor-image is required")
 	case o.defaults.NeighborGuestImage == "":
 		return fmt.Errorf("flag -neighbor-guest-image is required")
+	case o.maxConcurrent < 1 || o.maxConcurrent > maxConcurrentReconciles:
+		return fmt.Errorf("flag -max-concurrent-reconciles is %d, want 1 to %d", o.maxConcurrent, maxConcurrentReconciles)
 	case o.logFormat != "json" && o.logFormat != "text":
 		return fmt.Errorf("flag -log-format is %q, want json or text", o.logFormat)
 	}

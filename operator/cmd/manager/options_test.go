@@ -34,6 +34,9 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if settings.Controller.MaxConcurrentReconciles != 4 {
+		t.Errorf("%d reconciliations at the same time, want 4", settings.Controller.MaxConcurrentReconciles)
+	}
 	if len(settings.Cache.DefaultNamespaces) != 3 || !settings.LeaderElection || settings.Metrics.FilterProvider == nil {
 		t.Errorf("the manager's settings are %+v", settings)
 	}
@@ -52,6 +55,8 @@ func TestParseRefuses(t *testing.T) {
 		"image of the default": images + "-generator-image XDP=x:1",
 		"no image at all":      images + "-generator-image TRex",
 		"port":                 images + "-api-server-port 70000",
+		"no reconciliation":    images + "-max-concurrent-reconciles 0",
+		"too many at a time":   images + "-max-concurrent-reconciles 33",
 		"an argument":          images + "start",
 		"unknown flag":         images + "-zap-devel",
 	} {

@@ -102,8 +102,10 @@ func vmCache(mgr ctrl.Manager, namespaces []string, onError toolscache.WatchErro
 // Setup registers both controllers. Metrics go to the registry.
 // namespaces and onError are those of CacheOptions.
 func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, namespaces []string, onError toolscache.WatchErrorHandlerWithContext, registry prometheus.Registerer) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf); err != nil {
-		return fmt.Errorf("indexing runs by testbed: %w", err)
+	for index, of := range map[string]client.IndexerFunc{queue.IndexTestbed: queue.TestbedOf, queue.IndexUnfinished: queue.UnfinishedOf} {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.BenchmarkRun{}, index, of); err != nil {
+			return fmt.Errorf("indexing runs by testbed: %w", err)
+		}
 	}
 	metrics := benchmarkrun.NewMetrics()
 	for _, collector := range []prometheus.Collector{metrics, &benchmarkrun.Gauges{Reader: mgr.GetClient(), Leading: mgr.Elected()}} {

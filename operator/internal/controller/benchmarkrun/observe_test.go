@@ -226,7 +226,7 @@ func fakeCluster(t *testing.T, objects ...client.Object) client.Client {
 		copies[i] = o.DeepCopyObject().(client.Object)
 	}
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(copies...).
-		WithIndex(&v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf).
+		WithIndex(&v1alpha1.BenchmarkRun{}, queue.IndexUnfinished, queue.UnfinishedOf).
 		WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} }).Build()
 }
 

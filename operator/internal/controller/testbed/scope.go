@@ -26,7 +26,7 @@ type scope struct {
 	nodes   []corev1.Node
 	// namespaces are the cluster's, of which the testbed allows some.
 	namespaces []corev1.Namespace
-	// runs are those that name the testbed.
+	// runs are those that name the testbed, as the cache has them: nobody may change them.
 	runs []v1alpha1.BenchmarkRun
 	// cleanups are the Jobs that remove bridges, by node; read only while the testbed is being deleted.
 	cleanups map[string]*batchv1.Job
@@ -131,7 +131,8 @@ func (s *scope) calibration() *v1alpha1.Calibration {
 			latest = &v1alpha1.Calibration{Time: *status.StartTime, RunRef: &v1alpha1.NamespacedRunReference{Namespace: runs[i].Namespace, Name: runs[i].Name}, Frames: status.Generator.Calibration}
 		}
 	}
-	return latest
+	// A copy: the answer to the patch of the status is decoded into it.
+	return latest.DeepCopy()
 }
 
 // fingerprints adds to each node what the latest run on it has read: of the existing runs,
