@@ -41,7 +41,7 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // CacheOptions returns options that save memory: of pods, Jobs and ConfigMaps only the
-// operator's own are watched. No namespaces means all of them. A cache that cannot read calls
+// operator's own are watched, and of runs that are over the figures are left out. No namespaces means all of them. A cache that cannot read calls
 // onError.
 func CacheOptions(namespaces []string, onError toolscache.WatchErrorHandlerWithContext) (cache.Options, error) {
 	ofRun, err := labels.NewRequirement(v1alpha1.LabelRun, selection.Exists, nil)
@@ -59,6 +59,8 @@ func CacheOptions(namespaces []string, onError toolscache.WatchErrorHandlerWithC
 			&corev1.Pod{}:       {Label: labels.NewSelector().Add(*ofRun)},
 			&corev1.ConfigMap{}: {Label: labels.NewSelector().Add(*ofRun)},
 			&batchv1.Job{}:      {Label: labels.NewSelector().Add(*ofTestbed)},
+
+			&v1alpha1.BenchmarkRun{}: {Transform: benchmarkrun.Cached},
 		},
 	}
 	for _, namespace := range namespaces {
@@ -108,7 +110,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defa
 		}
 	}
 	metrics := benchmarkrun.NewMetrics()
-	for _, collector := range []prometheus.Collector{metrics, &benchmarkrun.Gauges{Reader: mgr.GetClient(), Leading: mgr.Elected()}} {
+	for _, collector := range []prometheus.Collector{metrics, &benchmarkrun.Gauges{Cache: mgr.GetClient(), Reader: mgr.GetAPIReader(), Leading: mgr.Elected()}} {
 		if err := registry.Register(collector); err != nil {
 			return fmt.Errorf("registering metrics: %w", err)
 		}
