@@ -23,6 +23,8 @@ const (
 	// settleTimeout how long it may take.
 	settleInterval = 3 * time.Second
 	settleTimeout  = 15 * time.Minute
+	// idlePuts are the writes in that time of a cluster without work: its leases.
+	idlePuts = 3
 	// runTimeout is how long a run may take in addition to its trials.
 	runTimeout = 10 * time.Minute
 )
@@ -140,29 +142,35 @@ func (n *node) follow(ctx context.Context, s settings, manager *process, figures
 	return timeline.summarize(figures)
 }
 
-// settle waits until the first run holds the testbed, all are in the queue, and nothing was written
-// for some time.
+// settle waits until the manager has written, and then nothing was written for some time. It asks
+// etcd: a scrape of the manager each second would be work that no installation has.
 func (n *node) settle(ctx context.Context, manager *process) (time.Duration, sample, error) {
 	start := time.Now()
 	last, since := -1.0, start
 	for time.Since(start) < settleTimeout {
-		if err := clock.Sleep(ctx, settleInterval/3); err != nil {
+		if err := errors.Join(manager.alive(), clock.Sleep(ctx, settleInterval/3)); err != nil {
 			return 0, sample{}, err
 		}
-		if err := manager.alive(); err != nil {
+		text, err := get(ctx, n.etcdMetrics)
+		if err != nil {
 			return 0, sample{}, err
 		}
-		now, err := n.sample(ctx, manager)
-		switch {
-		case err != nil:
-			// It does not serve its metrics yet.
-		case now.writes != last:
-			last, since = now.writes, now.at
-		case last > 0 && now.at.Sub(since) > settleInterval:
-			return since.Sub(start), now, nil
+		puts, err := sumOf(text, sum{"etcd_mvcc_put_total", nil})
+		if err != nil {
+			return 0, sample{}, err
+		}
+		if now := time.Now(); puts > last+idlePuts {
+			last, since = puts, now
+		} else if now.Sub(since) > settleInterval {
+			s, err := n.sample(ctx, manager)
+			if err == nil && s.writes > 0 {
+				return since.Sub(start), s, nil
+			}
+			// It has not started to work yet.
+			since = now
 		}
 	}
-	return 0, sample{}, fmt.Errorf("the manager writes without end, %.0f times in %s", last, settleTimeout)
+	return 0, sample{}, fmt.Errorf("the manager was not at rest in %s", settleTimeout)
 }
 
 // passage is what happened to one run that was measured.

@@ -48,7 +48,7 @@ func printTable(w io.Writer, columns []column, rows []row) {
 	table.Flush()
 }
 
-// exponent returns x of a figure that grows as N to the power of x, or "-" where it cannot be told.
+// exponent returns x of a figure that grows as N to the power of x, or "-" where there is none.
 func exponent(rows []row, name string) string {
 	first, last := rows[0], rows[len(rows)-1]
 	from, to := first.figures[name], last.figures[name]

@@ -233,7 +233,7 @@ func (r *Reconciler) readQueue(ctx context.Context, s *scope) error {
 	if err != nil {
 		return fmt.Errorf("listing namespaces: %w", err)
 	}
-	s.stand(places)
+	s.setPlace(places)
 	return nil
 }
 

@@ -89,7 +89,7 @@ func (r *Reconciler) wokenBy(ctx context.Context, name string) ([]reconcile.Requ
 	var requests []reconcile.Request
 	for i := range runs {
 		s := &scope{run: &runs[i], testbed: testbed}
-		s.stand(places)
+		s.setPlace(places)
 		if s.outdated() {
 			requests = append(requests, requestOf(&runs[i]))
 		}
@@ -112,7 +112,7 @@ func (s *scope) outdated() bool {
 		!ptr.Equal(s.run.Status.QueuePosition, s.queuePosition())
 }
 
-// places says which namespaces may use a testbed, and where the runs stand that wait for it.
+// places says which namespaces may use a testbed, and the places of the runs that wait for it.
 type places struct {
 	allowed map[string]bool
 	// unreadable means that the testbed's selector of namespaces cannot be read.
@@ -133,8 +133,8 @@ func (r *Reconciler) places(ctx context.Context, testbed *v1alpha1.Testbed, runs
 	return places{allowed, err != nil, queue.Positions(testbed, runs, allowed)}, nil
 }
 
-// stand sets the place of a run that does not have its testbed.
-func (s *scope) stand(p places) {
+// setPlace sets the place of a run that does not have its testbed.
+func (s *scope) setPlace(p places) {
 	if s.testbed == nil || s.holds() || !queue.Wants(s.run) {
 		return
 	}
@@ -162,7 +162,7 @@ func (r *Reconciler) runsOfNamespace(ctx context.Context, namespace client.Objec
 	return requestsOf(runs)
 }
 
-// unfinished returns the runs that have no verdict. They are the cache's own: nobody may change them.
+// unfinished returns the runs that have no verdict. They are the cache's own: no one may change them.
 func (r *Reconciler) unfinished(ctx context.Context, which client.ListOption) ([]v1alpha1.BenchmarkRun, error) {
 	var runs v1alpha1.BenchmarkRunList
 	err := r.Client.List(ctx, &runs, which, client.UnsafeDisableDeepCopy)

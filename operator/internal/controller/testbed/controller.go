@@ -159,7 +159,7 @@ func (r *Reconciler) observe(ctx context.Context, testbed *v1alpha1.Testbed) (*s
 	}
 	s.namespaces = namespaces.Items
 	var runs v1alpha1.BenchmarkRunList
-	// They are the cache's own: nobody may change them.
+	// They are the cache's own: no one may change them.
 	if err := r.Client.List(ctx, &runs, client.MatchingFields{queue.IndexTestbed: testbed.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing its runs: %w", err)
 	}

@@ -26,7 +26,7 @@ type scope struct {
 	nodes   []corev1.Node
 	// namespaces are the cluster's, of which the testbed allows some.
 	namespaces []corev1.Namespace
-	// runs are those that name the testbed, as the cache has them: nobody may change them.
+	// runs are those that name the testbed, as the cache has them: no one may change them.
 	runs []v1alpha1.BenchmarkRun
 	// cleanups are the Jobs that remove bridges, by node; read only while the testbed is being deleted.
 	cleanups map[string]*batchv1.Job
