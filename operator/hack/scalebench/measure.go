@@ -23,6 +23,8 @@ const (
 	// settleTimeout how long it may take.
 	settleInterval = 3 * time.Second
 	settleTimeout  = 15 * time.Minute
+	// labelQueued marks the runs that wait.
+	labelQueued = "scalebench/queued"
 	// idlePuts are the writes in that time of a cluster without work: its leases.
 	idlePuts = 3
 	// runTimeout is how long a run may take in addition to its trials.
@@ -91,7 +93,9 @@ func (n *node) fill(ctx context.Context, s settings, count int) error {
 	}
 	// One waits in addition to those that are measured.
 	err = inParallel(max(count, s.measured+1), func(i int) error {
-		return n.client.Create(ctx, newRun(fmt.Sprintf("queued-%04d", i), s.sizes))
+		run := newRun(fmt.Sprintf("queued-%04d", i), s.sizes)
+		run.Labels = map[string]string{labelQueued: "true"}
+		return n.client.Create(ctx, run)
 	})
 	if err != nil {
 		return fmt.Errorf("making runs that wait: %w", err)
@@ -129,11 +133,10 @@ func (n *node) follow(ctx context.Context, s settings, manager *process, figures
 	figures["start s"], figures["start's writes per queued run"] = took.Seconds(), settled.writes/queued
 	fmt.Fprintf(os.Stderr, "%d runs: settled after %s with %.0f writes\n", count, took.Round(time.Second), settled.writes)
 
-	events, err := n.client.Watch(ctx, &v1alpha1.BenchmarkRunList{}, client.InNamespace(namespace))
+	events, err := n.watch(ctx)
 	if err != nil {
 		return err
 	}
-	defer events.Stop()
 	n.held.Store(false)
 	timeline, err := n.watchRuns(ctx, manager, events, s.measured)
 	if err != nil {
@@ -189,6 +192,11 @@ type timeline struct {
 	trials          int
 }
 
+// watch follows the runs that wait. It begins with their present state.
+func (n *node) watch(ctx context.Context) (watch.Interface, error) {
+	return n.client.Watch(ctx, &v1alpha1.BenchmarkRunList{}, client.InNamespace(namespace), client.MatchingLabels{labelQueued: "true"})
+}
+
 // watchRuns follows the runs until the one after the last that is measured is admitted.
 func (n *node) watchRuns(ctx context.Context, manager *process, events watch.Interface, measured int) (*timeline, error) {
 	t, known := &timeline{}, map[string]*passage{}
@@ -196,6 +204,7 @@ func (n *node) watchRuns(ctx context.Context, manager *process, events watch.Int
 	defer scrape.Stop()
 	limit := time.NewTimer(time.Duration(measured) * runTimeout)
 	defer limit.Stop()
+	defer func() { events.Stop() }()
 	for {
 		select {
 		case <-ctx.Done():
@@ -209,7 +218,12 @@ func (n *node) watchRuns(ctx context.Context, manager *process, events watch.Int
 		case event, open := <-events.ResultChan():
 			run, ok := event.Object.(*v1alpha1.BenchmarkRun)
 			if !open || !ok {
-				return nil, fmt.Errorf("the watch of runs ended: %+v", event.Object)
+				// The API server ends the watches of those who are slow.
+				var err error
+				if events, err = n.watch(ctx); err != nil {
+					return nil, err
+				}
+				continue
 			}
 			if done, err := n.pass(ctx, manager, t, known, run, measured); done || err != nil {
 				return t, err
