@@ -53,6 +53,8 @@ KUBEVIRT_TESTS ?= KubeVirt
 SEEDS ?= 40
 # How many devices of each class `make bench-statistics` draws.
 DEVICES ?= 1000
+# How many queued and finished runs `make bench-scale` makes, one table column each.
+RUNS ?= 10,100,1000
 
 ##@ Start here
 .PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade
@@ -165,7 +167,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-admission trex-record
+.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-admission bench-scale trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -231,6 +233,9 @@ bench-statistics: ## Print how often the 95 % interval of repeated runs holds th
 
 bench-admission: $(LAB) ## Print how long a real API server takes to admit or refuse runs, with the admission policies and without.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go test -run '^$$' -bench Admission ./api/v1alpha1
+
+bench-scale: $(LAB) $(BIN)/manager ## Print what the manager needs with RUNS (10,100,1000) queued and as many finished runs, against a real API server.
+	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go run ./hack/scalebench -runs $(RUNS) $(BIN)/manager
 
 trex-record: ## Record the exchanges of test/fixtures/trex again, with the TRex in directory TREX; see docs/concepts/trex-protocol.md.
 	@test -n "$(TREX)" || { echo "TREX is not set: make trex-record TREX=/opt/trex, the directory of TRex v3.08 with its program _t-rex-64" >&2; exit 1; }

@@ -140,8 +140,8 @@ type BenchmarkRunStatus struct {
 	// +optional
 	TestbedRef *TestbedReference `json:"testbedRef,omitempty"`
 
-	// queuePosition is the place in the testbed's queue, where 1 is next. Absent: the run
-	// does not wait.
+	// queuePosition is the place in the testbed's queue, where 1 is next. From 10 on it is rounded
+	// down to 10, 20, 50, 100, 200 and so on. Absent: the run does not wait.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	QueuePosition *int32 `json:"queuePosition,omitempty"`

@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
@@ -129,6 +130,7 @@ func (o *options) manager(watched *watches.Watches) (ctrl.Options, error) {
 	}
 	return ctrl.Options{
 		Scheme: scheme, Cache: cached, Metrics: served,
+		Controller:             config.Controller{MaxConcurrentReconciles: o.maxConcurrent},
 		HealthProbeBindAddress: o.probeBindAddress,
 		LeaderElection:         o.leaderElect,
 		LeaderElectionID:       leaderElectionID,

@@ -27,6 +27,7 @@ type options struct {
 	probeBindAddress   string
 	leaderElect        bool
 	home               string
+	maxConcurrent      int
 	namespaces         list
 	defaults           plan.Defaults
 	pullPolicy         string
@@ -38,6 +39,10 @@ type options struct {
 	logLevel           int
 	logFormat          string
 }
+
+// maxConcurrentReconciles bounds the memory that reconciliations need at the same time: each may read
+// the results of a run.
+const maxConcurrentReconciles = 32
 
 // list is a flag that can be repeated, or given once with commas.
 type list []string
@@ -62,6 +67,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.StringVar(&o.metricsCertificate, "metrics-certificate", "", "folder with tls.crt and tls.key, with which metrics are served over HTTPS; absent: a certificate that the manager makes at each start, which no one can verify")
 	flags.StringVar(&o.probeBindAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; \"0\" serves none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
+	flags.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 4, "how many runs, and how many testbeds, are worked on at the same time")
 	flags.Var(&o.namespaces, "namespace", "namespace to watch, may be given several times; absent: all")
 	flags.StringVar(&o.home, "operator-namespace", "", "the operator's own namespace, which has the Leases of nodes; absent: that of its pod")
 	flags.StringVar(&o.defaults.TrafficImage, "traffic-image", "", "image of the traffic pod where a testbed names none (required)")
@@ -102,6 +108,8 @@ func (o *options) complete() error {
 		return fmt.Errorf("flag -neighbor-image is required")
 	case o.defaults.NeighborGuestImage == "":
 		return fmt.Errorf("flag -neighbor-guest-image is required")
+	case o.maxConcurrent < 1 || o.maxConcurrent > maxConcurrentReconciles:
+		return fmt.Errorf("flag -max-concurrent-reconciles is %d, want 1 to %d", o.maxConcurrent, maxConcurrentReconciles)
 	case o.logFormat != "json" && o.logFormat != "text":
 		return fmt.Errorf("flag -log-format is %q, want json or text", o.logFormat)
 	}

@@ -34,6 +34,9 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if settings.Controller.MaxConcurrentReconciles != 4 {
+		t.Errorf("%d reconciliations at the same time, want 4", settings.Controller.MaxConcurrentReconciles)
+	}
 	if len(settings.Cache.DefaultNamespaces) != 3 || !settings.LeaderElection || settings.Metrics.FilterProvider == nil {
 		t.Errorf("the manager's settings are %+v", settings)
 	}
@@ -54,6 +57,8 @@ func TestParseRefuses(t *testing.T) {
 		"address":              images + "-api-server-address 192.0.2.1/24",
 		"no certificate":       images + "-metrics-secure=false -metrics-certificate /tls",
 		"port":                 images + "-api-server-port 70000",
+		"no reconciliation":    images + "-max-concurrent-reconciles 0",
+		"too many at a time":   images + "-max-concurrent-reconciles 33",
 		"an argument":          images + "start",
 		"unknown flag":         images + "-zap-devel",
 	} {

@@ -42,7 +42,8 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // CacheOptions returns options that save memory: of pods, Jobs, ConfigMaps, Roles and RoleBindings only the
-// operator's own are watched. No namespaces means all of them. A cache that cannot read calls
+// operator's own are watched, and of runs that are over the figures are left out. No namespaces means all
+// of them. A cache that cannot read calls
 // onError.
 func CacheOptions(namespaces []string, onError toolscache.WatchErrorHandlerWithContext) (cache.Options, error) {
 	ofRun, err := labels.NewRequirement(v1alpha1.LabelRun, selection.Exists, nil)
@@ -62,6 +63,8 @@ func CacheOptions(namespaces []string, onError toolscache.WatchErrorHandlerWithC
 			&batchv1.Job{}:        {Label: labels.NewSelector().Add(*ofTestbed)},
 			&rbacv1.Role{}:        {Label: labels.NewSelector().Add(*ofRun)},
 			&rbacv1.RoleBinding{}: {Label: labels.NewSelector().Add(*ofRun)},
+
+			&v1alpha1.BenchmarkRun{}: {Transform: benchmarkrun.Cached},
 		},
 	}
 	for _, namespace := range namespaces {
@@ -105,11 +108,13 @@ func vmCache(mgr ctrl.Manager, namespaces []string, onError toolscache.WatchErro
 // Setup registers both controllers. Metrics go to the registry. home is the operator's own namespace.
 // namespaces and onError are those of CacheOptions.
 func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, home string, namespaces []string, onError toolscache.WatchErrorHandlerWithContext, registry prometheus.Registerer) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf); err != nil {
-		return fmt.Errorf("indexing runs by testbed: %w", err)
+	for index, of := range map[string]client.IndexerFunc{queue.IndexTestbed: queue.TestbedOf, queue.IndexUnfinished: queue.UnfinishedOf} {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.BenchmarkRun{}, index, of); err != nil {
+			return fmt.Errorf("indexing runs by testbed: %w", err)
+		}
 	}
 	metrics := benchmarkrun.NewMetrics()
-	for _, collector := range []prometheus.Collector{metrics, &benchmarkrun.Gauges{Reader: mgr.GetClient(), Leading: mgr.Elected()}} {
+	for _, collector := range []prometheus.Collector{metrics, &benchmarkrun.Gauges{Cache: mgr.GetClient(), Reader: mgr.GetAPIReader(), Leading: mgr.Elected()}} {
 		if err := registry.Register(collector); err != nil {
 			return fmt.Errorf("registering metrics: %w", err)
 		}

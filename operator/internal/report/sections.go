@@ -150,6 +150,9 @@ func (d Document) partialCause() string {
 	switch {
 	case d.Ended():
 		return "the run ended before everything was measured"
+	case d.QueuePosition != nil && *d.QueuePosition >= 10:
+		// The status rounds it down.
+		return fmt.Sprintf("the run waits for its testbed at position %d of the queue or later", *d.QueuePosition)
 	case d.QueuePosition != nil:
 		return fmt.Sprintf("the run waits for its testbed at position %d of the queue", *d.QueuePosition)
 	case d.Progress != nil:

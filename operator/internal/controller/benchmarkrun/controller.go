@@ -28,7 +28,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -78,11 +77,11 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
 // +kubebuilder:rbac:groups=k8s.cni.cncf.io,resources=network-attachment-definitions,verbs=list;create;patch;delete
 
-// SetupWithManager registers the controller. It needs the cache's index queue.IndexTestbed.
+// SetupWithManager registers the controller. It needs the cache's index queue.IndexUnfinished.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	made, err := ctrl.NewControllerManagedBy(mgr).
 		Named("benchmarkrun").
-		For(&v1alpha1.BenchmarkRun{}).
+		For(&v1alpha1.BenchmarkRun{}, builder.WithPredicates(runChanged)).
 		Owns(&batchv1.Job{}).
 		// Without their data: who may write ConfigMaps decides how large they are.
 		Owns(&corev1.ConfigMap{}, builder.OnlyMetadata).
@@ -102,43 +101,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// runOfPod follows the annotation: the owner of a traffic pod is its Job.
-func runOfPod(_ context.Context, pod client.Object) []reconcile.Request {
-	name := pod.GetAnnotations()[v1alpha1.AnnotationRun]
-	if name == "" {
-		return nil
-	}
-	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pod.GetNamespace(), Name: name}}}
-}
-
-// runsOfTestbed returns the runs that a change of the testbed can affect.
-func (r *Reconciler) runsOfTestbed(ctx context.Context, testbed client.Object) []reconcile.Request {
-	// A run without a testbed waits for a default.
-	return append(r.unfinished(ctx, client.MatchingFields{queue.IndexTestbed: testbed.GetName()}),
-		r.unfinished(ctx, client.MatchingFields{queue.IndexTestbed: queue.NoTestbed})...)
-}
-
-// runsOfNamespace returns the runs that a namespace's labels can affect.
-func (r *Reconciler) runsOfNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
-	return r.unfinished(ctx, client.InNamespace(namespace.GetName()))
-}
-
-func (r *Reconciler) unfinished(ctx context.Context, which client.ListOption) []reconcile.Request {
-	var runs v1alpha1.BenchmarkRunList
-	if err := r.Client.List(ctx, &runs, which); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing runs")
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range runs.Items {
-		if !queue.Finished(&runs.Items[i]) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&runs.Items[i])})
-		}
-	}
-	return requests
-}
-
-// conflictDelay is how long a run waits whose action met a newer object than the cache showed.
+// conflictDelay is how long a run waits whose action or status met a newer object than the cache showed.
 const conflictDelay = time.Second
 
 // Reconcile advances a run by one step.
@@ -154,7 +117,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	d := decide(s)
 	logDecision(ctx, s, d)
 	if d, err = r.act(ctx, s, d); apierrors.IsConflict(err) {
-		// The cache is late. Its next event triggers the run again, and so does the time.
+		// The cache is late, and its next event may be none that triggers the run.
 		return ctrl.Result{RequeueAfter: conflictDelay}, nil
 	} else if err != nil {
 		return ctrl.Result{}, fmt.Errorf("action %s: %w", d.action, err)
@@ -163,8 +126,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	if d, err = r.storeStatus(ctx, s, d); err != nil {
-		// A conflict means that the cache is late: its next event triggers the run again.
-		return ctrl.Result{}, client.IgnoreNotFound(ignoreConflict(err))
+		if apierrors.IsConflict(err) {
+			return ctrl.Result{RequeueAfter: conflictDelay}, nil
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	// A verdict is no error of the operator, whatever it says: its log line is that of logDecision.
 	return ctrl.Result{RequeueAfter: d.after}, nil
@@ -235,12 +200,8 @@ func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision, afte
 	return nil
 }
 
-func ignoreConflict(err error) error {
-	if apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
-}
+// failed reports whether the run ends here without having been measured.
+func (d decision) failed() bool { return d.action == actFinish && !d.measured }
 
 func logDecision(ctx context.Context, s *scope, d decision) {
 	log := ctrl.LoggerFrom(ctx)

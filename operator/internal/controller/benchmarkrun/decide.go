@@ -132,10 +132,14 @@ func whyNotAdmitted(s *scope) *cause {
 	case s.testbedProblem() != "":
 		return newCause(v1alpha1.ReasonTestbedNotReady, "Testbed %q is not ready: %s", name, s.testbedProblem())
 	}
-	if s.before == 1 {
+	before, exact := queue.Shown(s.before)
+	switch {
+	case before == 1:
 		return newCause(v1alpha1.ReasonQueued, "1 run before it on Testbed %q", name)
+	case exact:
+		return newCause(v1alpha1.ReasonQueued, "%d runs before it on Testbed %q", before, name)
 	}
-	return newCause(v1alpha1.ReasonQueued, "%d runs before it on Testbed %q", s.before, name)
+	return newCause(v1alpha1.ReasonQueued, "at least %d runs before it on Testbed %q", before, name)
 }
 
 func decideAdmitted(s *scope) decision {

@@ -1,6 +1,9 @@
 package benchmarkrun
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,8 +12,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"vnfbench.io/operator/api/v1alpha1"
 )
@@ -54,7 +60,10 @@ func TestGaugesShowWhatIsStored(t *testing.T) {
 	going.Status.Results = ended.Status.Results
 	testbed := newScope().testbed
 	testbed.Status.QueuedRuns = 2
-	gauges := &Gauges{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(ended, going, testbed).Build()}
+	ended.Finalizers, ended.Status.CompletionTime = nil, ptr.To(metav1.NewTime(epoch))
+	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(ended.DeepCopy(), going, testbed).Build()
+	cache := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cached(t, ended.DeepCopy()), going, testbed).Build()
+	gauges := &Gauges{Cache: cache, Reader: reader}
 	want := `
 # HELP vnfbench_run_figure Figure that a finished BenchmarkRun found, of the worse direction, in the unit that its metric's name ends with.
 # TYPE vnfbench_run_figure gauge
@@ -71,10 +80,58 @@ vnfbench_testbed_queue_length{testbed="bench"} 2
 		t.Error(err)
 	}
 	lint(t, gauges)
+	// They are read once.
+	gauges.Reader = nil
+	if err := testutil.CollectAndCompare(gauges, strings.NewReader(want)); err != nil {
+		t.Error(err)
+	}
+	if err := cache.Delete(t.Context(), ended); err != nil {
+		t.Fatal(err)
+	}
+	if n := testutil.CollectAndCount(gauges, "vnfbench_run_figure"); n != 0 {
+		t.Errorf("%d figures of a run that is gone", n)
+	}
 
 	gauges.Leading = make(chan struct{})
 	if n := testutil.CollectAndCount(gauges); n != 0 {
 		t.Errorf("%d figures from a manager that does not lead", n)
+	}
+}
+
+// TestGaugesShowTheLastRuns checks that the number of series does not grow with the number of finished runs, and that a run
+// whose figures cannot be read is left to the next scrape.
+func TestGaugesShowTheLastRuns(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	var runs []client.Object
+	for i := range maxRunsWithFigures + 5 {
+		run := newScope(finished(metav1.ConditionTrue, v1alpha1.ReasonSucceeded)).run
+		run.Name, run.UID = fmt.Sprintf("run-%03d", i), types.UID(fmt.Sprint(i))
+		run.Status.CompletionTime, run.Status.Results = ptr.To(metav1.NewTime(epoch.Add(time.Duration(i)*time.Second))), ndr(int64(i+1))
+		runs = append(runs, run)
+	}
+	failing := true
+	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(runs...).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if failing && key.Name == "run-010" {
+				return errors.New("later")
+			}
+			return c.Get(ctx, key, object, options...)
+		},
+	}).Build()
+	gauges := &Gauges{Cache: reader, Reader: reader}
+	if n := testutil.CollectAndCount(gauges, "vnfbench_run_figure"); n != maxRunsWithFigures-1 {
+		t.Errorf("%d figures, want one of %d runs", n, maxRunsWithFigures-1)
+	}
+	failing = false
+	if n := testutil.CollectAndCount(gauges, "vnfbench_run_figure"); n != maxRunsWithFigures {
+		t.Errorf("%d figures, want one of %d runs", n, maxRunsWithFigures)
+	}
+	oldest := endedLast([]v1alpha1.BenchmarkRun{*runs[0].(*v1alpha1.BenchmarkRun), *runs[1].(*v1alpha1.BenchmarkRun)})
+	if oldest[0].Name != "run-001" {
+		t.Errorf("the first of those that ended last is %q", oldest[0].Name)
 	}
 }
 

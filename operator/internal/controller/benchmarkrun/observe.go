@@ -226,18 +226,15 @@ func (r *Reconciler) readQueue(ctx context.Context, s *scope) error {
 	if s.testbed == nil || s.holds() || !queue.Wants(s.run) {
 		return nil
 	}
-	var runs v1alpha1.BenchmarkRunList
-	if err := r.Client.List(ctx, &runs, client.MatchingFields{queue.IndexTestbed: s.testbed.Name}); err != nil {
+	runs, err := r.unfinished(ctx, client.MatchingFields{queue.IndexUnfinished: s.testbed.Name})
+	if err != nil {
 		return fmt.Errorf("listing the runs of Testbed %q: %w", s.testbed.Name, err)
 	}
-	var namespaces corev1.NamespaceList
-	if err := r.Client.List(ctx, &namespaces); err != nil {
+	places, err := r.places(ctx, s.testbed, runs)
+	if err != nil {
 		return fmt.Errorf("listing namespaces: %w", err)
 	}
-	allowed, err := queue.Allowed(s.testbed, namespaces.Items)
-	// The testbed's condition Ready says what is wrong with the selector.
-	s.refused = err == nil && !allowed[s.run.Namespace]
-	s.position, s.before = queue.Position(s.testbed, runs.Items, allowed, s.run)
+	s.setPlace(places)
 	return nil
 }
 

@@ -227,6 +227,7 @@ func fakeCluster(t *testing.T, objects ...client.Object) client.Client {
 	}
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(copies...).WithStatusSubresource(&v1alpha1.BenchmarkRun{}).
 		WithIndex(&v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf).
+		WithIndex(&v1alpha1.BenchmarkRun{}, queue.IndexUnfinished, queue.UnfinishedOf).
 		WithIndex(&corev1.Event{}, "involvedObject.uid", func(o client.Object) []string { return []string{string(o.(*corev1.Event).InvolvedObject.UID)} }).Build()
 }
 

@@ -32,8 +32,8 @@ type scope struct {
 	testbed *v1alpha1.Testbed
 	// refused is true if the testbed does not allow the run's namespace.
 	refused bool
-	// position in the testbed's queue, 1 for the next; before is the number of runs that hold
-	// it or come first.
+	// position in the testbed's queue, 1 for the next, 0 for a run that does not wait; before is the
+	// number of runs that hold it or come first.
 	position, before int
 
 	// plan is nil before it is stored, and while the run is not measured; planErr is set if it cannot be read.

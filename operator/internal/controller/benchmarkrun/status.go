@@ -90,8 +90,8 @@ func (w *writer) admitted() {
 		w.status.StartTime = ptr.To(metav1.NewTime(w.now))
 	}
 	w.status.QueuePosition = nil
-	if w.wait != nil && w.position > 0 && !holds {
-		w.status.QueuePosition = ptr.To(int32(w.position))
+	if w.wait != nil && !holds {
+		w.status.QueuePosition = w.queuePosition()
 	}
 }
 

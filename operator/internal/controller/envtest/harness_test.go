@@ -112,7 +112,7 @@ func (l *lab) startOperator() {
 	}
 	mgr, err := ctrl.NewManager(operator, ctrl.Options{
 		Scheme: scheme, Cache: cached, Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
-		Controller: ctrlconfig.Controller{SkipNameValidation: ptr.To(true)},
+		Controller: ctrlconfig.Controller{SkipNameValidation: ptr.To(true), MaxConcurrentReconciles: concurrentReconciles},
 	})
 	l.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(l.ctx)
@@ -128,6 +128,9 @@ func (l *lab) startOperator() {
 		l.stop = func() {}
 	}
 }
+
+// concurrentReconciles are those of the operator: more than one, as in an installation.
+const concurrentReconciles = 4
 
 // labelLab on a testbed names the lab that it belongs to.
 const labelLab = "test/lab"

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -96,27 +97,56 @@ func Waiting(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, allowed ma
 	return waiting
 }
 
-// Position returns the run's place among those that wait, 1 for the next, and the number of
-// runs before it, including those that hold the testbed. A run that does not wait has
-// position 0.
-func Position(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, allowed map[string]bool, run *v1alpha1.BenchmarkRun) (position, before int) {
-	waiting := Waiting(testbed, runs, allowed)
-	i := slices.IndexFunc(waiting, func(w *v1alpha1.BenchmarkRun) bool { return w.UID == run.UID })
-	if i < 0 {
-		return 0, len(testbed.Status.ActiveRuns)
+// Positions returns the place of each run that waits, by its UID: 1 for the next.
+func Positions(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, allowed map[string]bool) map[types.UID]int {
+	positions := map[types.UID]int{}
+	for i, run := range Waiting(testbed, runs, allowed) {
+		positions[run.UID] = i + 1
 	}
-	return i + 1, i + len(testbed.Status.ActiveRuns)
+	return positions
+}
+
+// exactPlaces is the number of places at the front of a queue that are shown as they are.
+const exactPlaces = 10
+
+// Shown returns a place, or a number of runs, as a run's status has it, and whether it is exact: from
+// 10 on it is rounded down to 10, 20, 50, 100, 200 and so on. So an admission changes the status of
+// some fifteen runs that wait, and not of all.
+func Shown(number int) (shown int, exact bool) {
+	if number < exactPlaces {
+		return number, true
+	}
+	scale := exactPlaces
+	for number >= 10*scale {
+		scale *= 10
+	}
+	for _, step := range []int{5, 2} {
+		if number >= step*scale {
+			return step * scale, false
+		}
+	}
+	return scale, false
 }
 
 const (
 	// IndexTestbed is the cache's index of runs by the testbed that they use.
 	IndexTestbed = "testbedRef.name"
+	// IndexUnfinished is the same index of the runs that have no verdict yet.
+	IndexUnfinished = "unfinished.testbedRef.name"
 	// NoTestbed is the index's value for a run that has no testbed yet. No object
 	// can have this name.
 	NoTestbed = "(none)"
 )
 
-// TestbedOf returns the index's value for a run.
+// TestbedOf returns the value of IndexTestbed for a run.
 func TestbedOf(object client.Object) []string {
 	return []string{cmp.Or(object.(*v1alpha1.BenchmarkRun).TestbedName(), NoTestbed)}
+}
+
+// UnfinishedOf returns the value of IndexUnfinished for a run.
+func UnfinishedOf(object client.Object) []string {
+	if Finished(object.(*v1alpha1.BenchmarkRun)) {
+		return nil
+	}
+	return TestbedOf(object)
 }

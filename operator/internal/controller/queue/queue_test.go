@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -52,15 +53,49 @@ func TestWaitingIsOrderedByCreationThenName(t *testing.T) {
 	}
 }
 
-func TestPositionCountsTheHolder(t *testing.T) {
+func TestPositions(t *testing.T) {
 	testbed := &v1alpha1.Testbed{}
 	testbed.Status.ActiveRuns = []v1alpha1.ActiveRun{{Name: "holder", UID: "holder"}}
-	runs := []v1alpha1.BenchmarkRun{run("holder", 0), run("first", 1), run("second", 2)}
-	for name, want := range map[string][2]int{"first": {1, 1}, "second": {2, 2}, "holder": {0, 1}} {
-		r := run(name, 0)
-		position, before := Position(testbed, runs, allowed, &r)
-		if got := [2]int{position, before}; got != want {
-			t.Errorf("%s: position and runs before are %v, want %v", name, got, want)
+	runs := []v1alpha1.BenchmarkRun{run("second", 2), run("holder", 0), run("first", 1), run("finished", 0, finished)}
+	want := map[types.UID]int{"first": 1, "second": 2}
+	if diff := cmp.Diff(want, Positions(testbed, runs, allowed)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestShown(t *testing.T) {
+	for number, want := range map[int]int{0: 0, 1: 1, 9: 9, 10: 10, 11: 10, 19: 10, 20: 20, 49: 20, 50: 50, 99: 50, 100: 100, 199: 100, 1234: 1000, 4999: 2000, 5000: 5000} {
+		if got, exact := Shown(number); got != want || exact != (number < 10) {
+			t.Errorf("%d is shown as %d, exact %t, want %d", number, got, exact, want)
+		}
+	}
+	changes := 0
+	for number := 1; number < 1000; number++ {
+		before, _ := Shown(number + 1)
+		if after, _ := Shown(number); before != after {
+			changes++
+		}
+	}
+	if changes > 20 {
+		t.Errorf("one admission changes the place of %d runs of 1000 that wait", changes)
+	}
+}
+
+func TestIndexes(t *testing.T) {
+	named := func(r *v1alpha1.BenchmarkRun) {
+		r.Spec.Experiment.TestbedRef = &v1alpha1.TestbedReference{Name: "bench"}
+	}
+	waiting, ended, alone := run("waiting", 1, named), run("ended", 1, named, finished), run("alone", 1)
+	for _, test := range []struct {
+		run             v1alpha1.BenchmarkRun
+		all, unfinished []string
+	}{
+		{waiting, []string{"bench"}, []string{"bench"}},
+		{ended, []string{"bench"}, nil},
+		{alone, []string{NoTestbed}, []string{NoTestbed}},
+	} {
+		if all, unfinished := TestbedOf(&test.run), UnfinishedOf(&test.run); !slices.Equal(all, test.all) || !slices.Equal(unfinished, test.unfinished) {
+			t.Errorf("run %q is indexed as %q and %q", test.run.Name, all, unfinished)
 		}
 	}
 }

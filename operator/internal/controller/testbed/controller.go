@@ -57,7 +57,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("testbed").
 		For(&v1alpha1.Testbed{}).
 		Owns(&batchv1.Job{}).
-		Watches(&v1alpha1.BenchmarkRun{}, handler.EnqueueRequestsFromMapFunc(testbedOfRun)).
+		Watches(&v1alpha1.BenchmarkRun{}, handler.EnqueueRequestsFromMapFunc(testbedOfRun), builder.WithPredicates(runChanged)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.allTestbeds), builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.allTestbeds), builder.WithPredicates(nodeChanged)).
 		Complete(r)
@@ -69,6 +69,32 @@ func testbedOfRun(_ context.Context, run client.Object) []reconcile.Request {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: name}}}
+}
+
+// runChanged passes the changes of a run that affect its testbed: who wants it and who uses it, where,
+// and what the run has found out about the generator and the nodes. A trial is none.
+var runChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, after := e.ObjectOld.(*v1alpha1.BenchmarkRun), e.ObjectNew.(*v1alpha1.BenchmarkRun)
+	return before.UID != after.UID || before.TestbedName() != after.TestbedName() ||
+		queue.Wants(before) != queue.Wants(after) || queue.Occupies(before) != queue.Occupies(after) ||
+		!equality.Semantic.DeepEqual(before.Status.Plan, after.Status.Plan) || !before.Status.StartTime.Equal(after.Status.StartTime) ||
+		!equality.Semantic.DeepEqual(found(before), found(after))
+}}
+
+// finding is what a testbed's status takes from a run. Semantic.DeepEqual compares exported fields.
+type finding struct {
+	Calibration       []v1alpha1.CalibrationFrame
+	Generator, Device *v1alpha1.Fingerprint
+}
+
+func found(run *v1alpha1.BenchmarkRun) (f finding) {
+	if g := run.Status.Generator; g != nil {
+		f.Calibration, f.Generator = g.Calibration, g.Fingerprint
+	}
+	if d := run.Status.Device; d != nil {
+		f.Device = d.Fingerprint
+	}
+	return f
 }
 
 func (r *Reconciler) allTestbeds(ctx context.Context, _ client.Object) []reconcile.Request {
@@ -134,7 +160,8 @@ func (r *Reconciler) observe(ctx context.Context, testbed *v1alpha1.Testbed) (*s
 	}
 	s.namespaces = namespaces.Items
 	var runs v1alpha1.BenchmarkRunList
-	if err := r.Client.List(ctx, &runs, client.MatchingFields{queue.IndexTestbed: testbed.Name}); err != nil {
+	// They are the cache's own: no one may change them.
+	if err := r.Client.List(ctx, &runs, client.MatchingFields{queue.IndexTestbed: testbed.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing its runs: %w", err)
 	}
 	s.runs = runs.Items

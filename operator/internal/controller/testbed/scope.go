@@ -27,7 +27,7 @@ type scope struct {
 	nodes   []corev1.Node
 	// namespaces are the cluster's, of which the testbed allows some.
 	namespaces []corev1.Namespace
-	// runs are those that name the testbed.
+	// runs are those that name the testbed, as the cache has them: no one may change them.
 	runs []v1alpha1.BenchmarkRun
 	// baselines are the runs that others compare with; read only if there are more finished runs than historyLimit.
 	baselines map[types.NamespacedName]bool
@@ -128,7 +128,8 @@ func (s *scope) calibration() *v1alpha1.Calibration {
 			latest = &v1alpha1.Calibration{Time: *status.StartTime, RunRef: &v1alpha1.NamespacedRunReference{Namespace: runs[i].Namespace, Name: runs[i].Name}, Frames: status.Generator.Calibration}
 		}
 	}
-	return latest
+	// A copy: the answer to the patch of the status is decoded into it.
+	return latest.DeepCopy()
 }
 
 // fingerprints adds to each node what the latest run on it has read: of the existing runs,

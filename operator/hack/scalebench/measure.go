@@ -1,0 +1,350 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
+	"vnfbench.io/operator/internal/controller/queue"
+)
+
+const (
+	// scrapeInterval is how often Prometheus asks.
+	scrapeInterval = 15 * time.Second
+	// settleInterval is how long nothing may be written before the manager's start is over, and
+	// settleTimeout how long it may take.
+	settleInterval = 3 * time.Second
+	settleTimeout  = 15 * time.Minute
+	// labelQueued marks the runs that wait.
+	labelQueued = "scalebench/queued"
+	// idlePuts are the writes in that time of a cluster without work: its leases.
+	idlePuts = 3
+	// runTimeout is how long a run may take in addition to its trials.
+	runTimeout = 10 * time.Minute
+)
+
+// with starts a cluster with a node, and stops both. The node's problem ends the call.
+func with(ctx context.Context, trial time.Duration, do func(context.Context, *node) error) error {
+	c, err := startCluster(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	n, ended := &node{cluster: c, trial: trial}, make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := n.run(ctx); err != nil {
+			cancel(err)
+		}
+	}()
+	err = do(ctx, n)
+	if problem := context.Cause(ctx); problem != nil {
+		err = problem
+	}
+	cancel(nil)
+	<-ended
+	return errors.Join(err, c.stop())
+}
+
+// measureQueue measures a manager with n runs that wait and n that are finished.
+func measureQueue(ctx context.Context, s settings, n int) (row, error) {
+	r := row{float64(n), map[string]float64{}}
+	err := with(ctx, 0, func(ctx context.Context, node *node) error {
+		if err := node.fill(ctx, s, n); err != nil {
+			return err
+		}
+		node.trial = s.trial
+		node.held.Store(true)
+		manager, err := startManager(s, node.kubeconfig)
+		if err != nil {
+			return err
+		}
+		err = node.follow(ctx, s, manager, r.figures, n)
+		return errors.Join(err, manager.stop())
+	})
+	return r, err
+}
+
+// fill measures one run with every frame size, copies it, and makes the runs that wait. No manager
+// runs afterwards.
+func (n *node) fill(ctx context.Context, s settings, count int) error {
+	manager, err := startManager(s, n.kubeconfig)
+	if err != nil {
+		return err
+	}
+	_, err = n.measureOne(ctx, manager, newRun("finished", len(frameBytes)))
+	if err := errors.Join(err, manager.stop()); err != nil {
+		return err
+	}
+	finished, err := n.readTemplate(ctx, "finished")
+	if err != nil {
+		return err
+	}
+	if err := inParallel(count-1, func(i int) error { return n.copyRun(ctx, finished, fmt.Sprintf("finished-%04d", i)) }); err != nil {
+		return fmt.Errorf("making finished runs: %w", err)
+	}
+	// One waits in addition to those that are measured.
+	err = inParallel(max(count, s.measured+1), func(i int) error {
+		run := newRun(fmt.Sprintf("queued-%04d", i), s.sizes)
+		run.Labels = map[string]string{labelQueued: "true"}
+		return n.client.Create(ctx, run)
+	})
+	if err != nil {
+		return fmt.Errorf("making runs that wait: %w", err)
+	}
+	return nil
+}
+
+// measureOne makes a run, and waits for its end.
+func (n *node) measureOne(ctx context.Context, manager *process, run *v1alpha1.BenchmarkRun) (time.Time, error) {
+	if err := n.client.Create(ctx, run); err != nil {
+		return time.Time{}, err
+	}
+	deadline := time.Now().Add(runTimeout)
+	for time.Now().Before(deadline) {
+		if err := errors.Join(manager.alive(), clock.Sleep(ctx, stepInterval)); err != nil {
+			return time.Time{}, err
+		}
+		if err := n.client.Get(ctx, client.ObjectKeyFromObject(run), run); err != nil {
+			return time.Time{}, err
+		}
+		if queue.Finished(run) && !queue.Occupies(run) {
+			return time.Now(), succeeded(run)
+		}
+	}
+	return time.Time{}, fmt.Errorf("run %q did not end in %s: %+v", run.Name, runTimeout, run.Status.Conditions)
+}
+
+// follow waits until the manager has nothing to do, then lets runs be measured, one after the other.
+func (n *node) follow(ctx context.Context, s settings, manager *process, figures map[string]float64, count int) error {
+	took, settled, err := n.settle(ctx, manager)
+	if err != nil {
+		return err
+	}
+	queued := float64(max(count, s.measured+1))
+	figures["start s"], figures["start's writes per queued run"] = took.Seconds(), settled.writes/queued
+	fmt.Fprintf(os.Stderr, "%d runs: settled after %s with %.0f writes\n", count, took.Round(time.Second), settled.writes)
+
+	events, err := n.watch(ctx)
+	if err != nil {
+		return err
+	}
+	n.held.Store(false)
+	timeline, err := n.watchRuns(ctx, manager, events, s.measured)
+	if err != nil {
+		return err
+	}
+	return timeline.summarize(figures)
+}
+
+// settle waits until the manager has written, and then nothing was written for some time. It asks
+// etcd: a scrape of the manager each second would be work that no installation has.
+func (n *node) settle(ctx context.Context, manager *process) (time.Duration, sample, error) {
+	start := time.Now()
+	last, since := -1.0, start
+	for time.Since(start) < settleTimeout {
+		if err := errors.Join(manager.alive(), clock.Sleep(ctx, settleInterval/3)); err != nil {
+			return 0, sample{}, err
+		}
+		text, err := get(ctx, n.etcdMetrics)
+		if err != nil {
+			return 0, sample{}, err
+		}
+		puts, err := sumOf(text, sum{"etcd_mvcc_put_total", nil})
+		if err != nil {
+			return 0, sample{}, err
+		}
+		if now := time.Now(); puts > last+idlePuts {
+			last, since = puts, now
+		} else if now.Sub(since) > settleInterval {
+			s, err := n.sample(ctx, manager)
+			if err == nil && s.writes > 0 {
+				return since.Sub(start), s, nil
+			}
+			// It has not started to work yet.
+			since = now
+		}
+	}
+	return 0, sample{}, fmt.Errorf("the manager was not at rest in %s", settleTimeout)
+}
+
+// passage is what happened to one run that was measured.
+type passage struct {
+	name                       string
+	admitted, measuring, ended time.Time
+	// from and to are the samples at the start of its measurement and at its end.
+	from, to sample
+}
+
+// timeline has the runs in their order. The last has only been admitted.
+type timeline struct {
+	runs []*passage
+	// highest is the most that was seen.
+	heap, rss, peak float64
+	trials          int
+}
+
+// watch follows the runs that wait. It begins with their present state.
+func (n *node) watch(ctx context.Context) (watch.Interface, error) {
+	return n.client.Watch(ctx, &v1alpha1.BenchmarkRunList{}, client.InNamespace(namespace), client.MatchingLabels{labelQueued: "true"})
+}
+
+// watchRuns follows the runs until the one after the last that is measured is admitted.
+func (n *node) watchRuns(ctx context.Context, manager *process, events watch.Interface, measured int) (*timeline, error) {
+	t, known := &timeline{}, map[string]*passage{}
+	scrape := time.NewTicker(scrapeInterval)
+	defer scrape.Stop()
+	limit := time.NewTimer(time.Duration(measured) * runTimeout)
+	defer limit.Stop()
+	defer func() { events.Stop() }()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-limit.C:
+			return nil, fmt.Errorf("%d runs did not end in %s each", measured, runTimeout)
+		case <-scrape.C:
+			if _, err := n.look(ctx, manager, t); err != nil {
+				return nil, err
+			}
+		case event, open := <-events.ResultChan():
+			run, ok := event.Object.(*v1alpha1.BenchmarkRun)
+			if !open || !ok {
+				// The API server ends the watches of those who are slow.
+				var err error
+				if events, err = n.watch(ctx); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			if done, err := n.pass(ctx, manager, t, known, run, measured); done || err != nil {
+				return t, err
+			}
+		}
+	}
+}
+
+// pass notes what an event says about a run, and reports whether it was the last that is awaited.
+func (n *node) pass(ctx context.Context, manager *process, t *timeline, known map[string]*passage, run *v1alpha1.BenchmarkRun, measured int) (bool, error) {
+	p := known[run.Name]
+	if p == nil {
+		if !queue.Occupies(run) || queue.Finished(run) {
+			return false, nil
+		}
+		p = &passage{name: run.Name, admitted: time.Now()}
+		known[run.Name] = p
+		t.runs = append(t.runs, p)
+		return len(t.runs) > measured, nil
+	}
+	var err error
+	switch {
+	case p.measuring.IsZero() && measuring(run):
+		p.measuring = time.Now()
+		p.from, err = n.look(ctx, manager, t)
+	case p.ended.IsZero() && queue.Finished(run):
+		p.ended = time.Now()
+		if err := succeeded(run); err != nil {
+			return false, err
+		}
+		if p.to, err = n.look(ctx, manager, t); err != nil {
+			return false, err
+		}
+		t.trials, err = trialsOf(run)
+	}
+	return false, err
+}
+
+// look takes a sample, and keeps the highest memory.
+func (n *node) look(ctx context.Context, manager *process, t *timeline) (sample, error) {
+	s, err := n.sample(ctx, manager)
+	t.heap, t.rss, t.peak = max(t.heap, s.heap), max(t.rss, s.rss), max(t.peak, s.peak)
+	return s, err
+}
+
+// trialsOf returns how many trials a run has stored, as its condition Measured says.
+func trialsOf(run *v1alpha1.BenchmarkRun) (trials int, err error) {
+	c := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionMeasured)
+	if _, err := fmt.Sscanf(c.Message, "%d trials", &trials); err != nil {
+		return 0, fmt.Errorf("condition Measured of run %q says %q: %w", run.Name, c.Message, err)
+	}
+	return trials, nil
+}
+
+// summarize computes the figures. The writes of a run are those from the end of the run before to
+// its own.
+func (t *timeline) summarize(figures map[string]float64) error {
+	if len(t.runs) < 2 {
+		return errors.New("no run was measured")
+	}
+	var cpu, wall, wait float64
+	measured := t.runs[:len(t.runs)-1]
+	for i, p := range measured {
+		if p.measuring.IsZero() || p.ended.IsZero() {
+			return fmt.Errorf("run %q was not seen to be measured", p.name)
+		}
+		cpu += (p.to.cpu - p.from.cpu).Seconds()
+		wall += p.to.at.Sub(p.from.at).Seconds()
+		wait = max(wait, t.runs[i+1].admitted.Sub(p.ended).Seconds())
+	}
+	first, last := measured[0], measured[len(measured)-1]
+	between := float64(len(measured) - 1)
+	figures["heap MiB"], figures["RSS MiB"], figures["highest RSS MiB"] = t.heap, t.rss, t.peak
+	figures["CPU % while measuring"] = 100 * cpu / wall
+	figures["CPU ms per trial"] = 1e3 * cpu / float64(t.trials*len(measured))
+	figures["trials per run"] = float64(t.trials)
+	figures["manager's writes per run"] = (last.to.writes - first.to.writes) / between
+	figures["measurer's writes per run"] = (last.to.otherWrites - first.to.otherWrites) / between
+	figures["etcd KiB per run"] = (last.to.etcdKiB - first.to.etcdKiB) / between
+	figures["next run after s"] = wait
+	return nil
+}
+
+// measureWrites measures one run that is alone, with a number of frame sizes.
+func measureWrites(ctx context.Context, s settings, sizes int) (row, error) {
+	r := row{0, map[string]float64{}}
+	err := with(ctx, 0, func(ctx context.Context, node *node) error {
+		manager, err := startManager(s, node.kubeconfig)
+		if err != nil {
+			return err
+		}
+		err = node.count(ctx, manager, &r, sizes)
+		return errors.Join(err, manager.stop())
+	})
+	return r, err
+}
+
+func (n *node) count(ctx context.Context, manager *process, r *row, sizes int) error {
+	if _, _, err := n.settle(ctx, manager); err != nil {
+		return err
+	}
+	from, err := n.sample(ctx, manager)
+	if err != nil {
+		return err
+	}
+	run := newRun("alone", sizes)
+	if _, err := n.measureOne(ctx, manager, run); err != nil {
+		return err
+	}
+	to, err := n.sample(ctx, manager)
+	if err != nil {
+		return err
+	}
+	trials, err := trialsOf(run)
+	if err != nil {
+		return err
+	}
+	r.n = float64(trials)
+	writes, others, kib := to.writes-from.writes, to.otherWrites-from.otherWrites, to.etcdKiB-from.etcdKiB
+	r.figures["manager's writes"], r.figures["measurer's writes"], r.figures["writes per trial"] = writes, others, (writes+others)/r.n
+	r.figures["etcd KiB"], r.figures["etcd KiB per trial"] = kib, kib/r.n
+	r.figures["CPU ms per trial"] = 1e3 * (to.cpu - from.cpu).Seconds() / r.n
+	return nil
+}
