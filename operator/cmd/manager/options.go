@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,7 @@ type options struct {
 	secureMetrics      bool
 	probeBindAddress   string
 	leaderElect        bool
+	shutdownTimeout    time.Duration
 	namespaces         list
 	defaults           plan.Defaults
 	pullPolicy         string
@@ -56,6 +58,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.BoolVar(&o.secureMetrics, "metrics-secure", true, "serve metrics over HTTPS to users whom the cluster's RBAC allows to get /metrics; false: plain HTTP to everyone")
 	flags.StringVar(&o.probeBindAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; \"0\" serves none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
+	flags.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 15*time.Second, "how long a manager that is asked to stop may take to end what it has begun; give its pod a longer grace, so that it can give up its leadership after that")
 	flags.Var(&o.namespaces, "namespace", "namespace to watch, may be given several times; absent: all")
 	flags.StringVar(&o.defaults.TrafficImage, "traffic-image", "", "image of the traffic pod where a testbed names none (required)")
 	flags.Var(&o.generatorImages, "generator-image", "DRIVER=IMAGE: image of the traffic pod of testbeds with this driver that name none, by tag or digest, for a driver that needs a separate one; may be given several times; absent: there is none, and their runs end with ImageMissing")
@@ -82,6 +85,8 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 // complete makes the checks that flags alone cannot, and fills in the defaults of runs.
 func (o *options) complete() error {
 	switch {
+	case o.shutdownTimeout <= 0:
+		return fmt.Errorf("flag -shutdown-timeout: %s is not above 0", o.shutdownTimeout)
 	case o.defaults.TrafficImage == "":
 		return fmt.Errorf("flag -traffic-image is required")
 	case o.defaults.FunctionImage == "":
