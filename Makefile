@@ -47,6 +47,12 @@ NAMESPACE ?= vnfbench-system
 KUBEVIRT ?=
 # The older version of `make e2e-upgrade`: a tag or commit; the last one that matters when empty.
 REV ?=
+# How long `make fuzz` runs each target, and a pattern for their names.
+FUZZTIME ?= 1m
+FUZZ ?=
+# How many manifests `make fuzz-manifests` makes, and the seed of it and of `make campaign`: a random one when empty.
+MANIFESTS ?= 20000
+SEED ?=
 # Which tests of test/e2e `make e2e-kubevirt` runs.
 KUBEVIRT_TESTS ?= KubeVirt
 # How many devices of each class `make bench-search` draws.
@@ -165,12 +171,19 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-admission trex-record
+.PHONY: prerequisites test-go fuzz fuzz-manifests test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-admission trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
 test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers against a real API server.
 	@assets=$$($(LAB) assets) && cd operator && go build ./... && go vet ./... && KUBEBUILDER_ASSETS=$$assets go test -count=1 -p 1 -timeout 40m ./...
+
+fuzz: ## Fuzz everything that reads what comes from outside, FUZZTIME (1m) for each target; FUZZ=name: only those that match.
+	@test/scripts/prerequisites.sh go
+	@FUZZTIME='$(FUZZTIME)' FUZZ='$(FUZZ)' test/scripts/fuzz.sh
+
+fuzz-manifests: $(LAB) ## Send MANIFESTS (20000) manifests that are made from the CRDs' schemas to a real API server, valid and invalid ones; SEED=n: those of an earlier test.
+	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets VNFBENCH_MANIFESTS='$(MANIFESTS)' VNFBENCH_SEED='$(SEED)' go test -count=1 -timeout 20m -v -run TestGeneratedManifests ./api/v1alpha1
 
 test-lab-units: ## Unit tests of the lab, and of what runs the commands of the documentation.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
