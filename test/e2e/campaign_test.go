@@ -118,7 +118,7 @@ var faults = []fault{
 }
 
 // TestCampaign strikes runs with faults at random moments: FAULTS of them, chosen by SEED. It checks that each
-// run ends as it should, that no trial that was stored is lost, and that nothing of a run stays behind.
+// run ends as it should, that no trial that was stored is lost, and that nothing of a run is left.
 func TestCampaign(t *testing.T) {
 	number, seed := environment(t, "FAULTS", defaultFaults), environment(t, "SEED", uint64(time.Now().UnixNano()))
 	t.Logf("SEED=%d FAULTS=%d", seed, number)

@@ -13,8 +13,9 @@ for file in $(git ls-files -co --exclude-standard '*_test.go' | xargs grep -l '^
   go test -c -o "$binary" -fuzz=. "./$folder"
   for target in $targets; do
     ran=$((ran + 1))
-    # A machine under load may not end a worker in time, which Go reports as a failure without an input. Two workers: more would only share the cores of a small machine. Inputs that reach more code are kept
-    # in Go's cache, for the next time.
+    # Two workers: more would only share the cores of a small machine. Inputs that reach more code are kept
+    # in Go's cache, for the next time. A machine under load may not end a worker in time, which Go reports
+    # as a failure without an input.
     if (cd "$folder" && "$binary" -test.run='^$' -test.fuzz="^$target\$" -test.fuzztime="$time" -test.parallel=2 -test.fuzzminimizetime=10s \
       -test.fuzzcachedir="$(go env GOCACHE)/fuzz/vnfbench/$folder") >"$log" 2>&1 || { grep -q '^    context deadline exceeded$' "$log" && ! grep -q 'Failing input' "$log"; }; then
       printf 'ok    %-40s %-20s %s\n' "$folder" "$target" "$(grep -o 'execs: [0-9]*' "$log" | tail -1 || true)"

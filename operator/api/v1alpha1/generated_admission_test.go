@@ -48,7 +48,7 @@ func TestGeneratedManifests(t *testing.T) {
 	}
 	accepted, slowest := map[string]uint64{}, time.Duration(0)
 	for i := range number {
-		// Each manifest has a seed of its own, so that one can be made alone.
+		// Each manifest has its own seed, so that one can be made alone.
 		g := &generator{random: rand.New(rand.NewPCG(seed, i)), percent: []int{25, 5}[i/2%2]}
 		kind := kinds[i%uint64(len(kinds))]
 		// Half of the manifests have no value that is wrong by itself.
@@ -133,7 +133,7 @@ func (g *generator) often(percent int) bool { return g.random.IntN(100) < percen
 func (g *generator) wrong() bool { return g.wild && g.often(3) }
 
 // strangers are values of a wrong type or beyond any limit.
-var strangers = []any{"", "x y", strings.Repeat("a", 5000), int64(-1), int64(1) << 62, 1.5, true, []any{}, map[string]any{}, map[string]any{"nobody": int64(1)}, "1e99999999999", "1e1.5", "-1", "../..", "\u0000"}
+var strangers = []any{"", "x y", strings.Repeat("a", 5000), int64(-1), int64(1) << 62, 1.5, true, []any{}, map[string]any{}, map[string]any{"unknownMember": int64(1)}, "1e99999999999", "1e1.5", "-1", "../..", "\u0000"}
 
 func (g *generator) value(schema map[string]any) any {
 	if g.wrong() {

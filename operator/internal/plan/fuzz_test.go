@@ -43,7 +43,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // FuzzMake plans runs and testbeds that no admission has seen: a cluster can have an older schema. It
-// checks that each becomes a plan or an error, in a time that lets other runs go on.
+// checks that each becomes a plan or an error, in a time that does not hold up other runs.
 func FuzzMake(f *testing.F) {
 	cases := plantest.Cases()
 	for i := range cases {
