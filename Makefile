@@ -54,8 +54,9 @@ FUZZ ?=
 # How many manifests `make fuzz-manifests` makes, and the seed of it and of `make campaign`: a random one when empty.
 MANIFESTS ?= 20000
 SEED ?=
-# How many faults `make campaign` makes, and how much faster than time `make soak` is.
+# How many faults `make campaign` makes, a pattern for their names, and how much faster than time `make soak` is.
 FAULTS ?= 100
+FAULT ?=
 SPEED ?= 100
 # Which tests of test/e2e `make e2e-kubevirt` runs.
 KUBEVIRT_TESTS ?= KubeVirt
@@ -229,8 +230,8 @@ soak: ## Make the measurement of a run of eight hours with simulated devices, SP
 	@test/scripts/prerequisites.sh go
 	@cd operator && VNFBENCH_SOAK_SPEED='$(SPEED)' go test -count=1 -timeout 12h -v -run '^TestSoakOfEightHours$$' ./internal/controller/benchmarkrun
 
-campaign: prerequisites install ## Strike runs in the lab with FAULTS (100) faults at random moments, chosen by SEED; print a table of what happened.
-	@cd test/e2e && FAULTS='$(FAULTS)' SEED='$(SEED)' KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 12h -v -run '^TestCampaign$$' .
+campaign: prerequisites install ## Strike runs in the lab with FAULTS (100) faults at random moments, chosen by SEED, of those that match FAULT; print a table of what happened.
+	@cd test/e2e && FAULTS='$(FAULTS)' FAULT='$(FAULT)' SEED='$(SEED)' KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 12h -v -run '^TestCampaign$$' .
 
 scan: ## Look for known vulnerabilities in the Go modules and the images; says NOT RUN where there is no database.
 	@GOVULNCHECK=$(GOVULNCHECK) SYFT=$(SYFT) test/scripts/scan.sh

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,8 @@ const (
 	campaignTrials = 8
 	// maxDelay is how long after its apply a run ends on an idle machine.
 	maxDelay = 16 * time.Second
+	// maxChainDelay is how long it uses its chain there.
+	maxChainDelay = 5 * time.Second
 	// trialPrefix begins the keys of the results' ConfigMap that hold a trial each.
 	trialPrefix = "trial-"
 )
@@ -117,7 +120,8 @@ var faults = []fault{
 	{"cut pods off from the API server for 15 s", (*campaign).partition, continues},
 }
 
-// TestCampaign strikes runs with faults at random moments: FAULTS of them, chosen by SEED. It checks that each
+// TestCampaign strikes runs with faults at random moments: FAULTS of them, chosen by SEED
+// from those whose name matches FAULT. It checks that each
 // run ends as it should, that no trial that was stored is lost, and that nothing of a run is left.
 func TestCampaign(t *testing.T) {
 	number, seed := environment(t, "FAULTS", defaultFaults), environment(t, "SEED", uint64(time.Now().UnixNano()))
@@ -129,13 +133,19 @@ func TestCampaign(t *testing.T) {
 	defer func() {
 		t.Logf("| # | fault | moment | may end with | ended with | after |\n%s", strings.Join(c.rows, "\n"))
 	}()
+	pattern, err := regexp.Compile(os.Getenv("FAULT"))
+	must(t, err)
+	chosen := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return !pattern.MatchString(f.name) })
+	if len(chosen) == 0 {
+		t.Fatalf("no fault matches %s", pattern)
+	}
 	// Each kind comes once before one comes again.
 	var order []int
 	for i := range int(number) {
 		if len(order) == 0 {
-			order = c.random.Perm(len(faults))
+			order = c.random.Perm(len(chosen))
 		}
-		c.strike(i, faults[order[0]])
+		c.strike(i, chosen[order[0]])
 		order = order[1:]
 	}
 	c.leave()
@@ -177,13 +187,19 @@ func (c *campaign) strike(number int, f fault) {
 	c.t.Log(row)
 }
 
-// wait waits until a random moment of the run: a time, or a number of trials.
+// wait waits until a random moment of the run: a time, a number of trials, or a time after the chain was ready.
 func (c *campaign) wait() {
-	if c.random.IntN(2) == 0 {
+	switch c.random.IntN(3) {
+	case 0:
 		time.Sleep(time.Duration(c.random.Int64N(int64(maxDelay))))
-		return
+	case 1:
+		until(c.t, c.ns, c.run, waitForStart, "measuring", trials(1+c.random.Int32N(campaignTrials)))
+	case 2:
+		until(c.t, c.ns, c.run, waitForStart, "using the chain", func(run *v1alpha1.BenchmarkRun) bool {
+			return finished(run) || condition(run, v1alpha1.ConditionChainReady).Status == metav1.ConditionTrue
+		})
+		time.Sleep(time.Duration(c.random.Int64N(int64(maxChainDelay))))
 	}
-	until(c.t, c.ns, c.run, waitForStart, "measuring", trials(1+c.random.Int32N(campaignTrials)))
 }
 
 func (c *campaign) moment() moment {
