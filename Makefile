@@ -180,8 +180,13 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
+# Packages whose tests send packets or measure times run one at a time.
+ALONE := /operator/(cmd/(measurer|vnf)|internal/(clock|endpoint|guest|measurer|neighbor|nodefacts|observer|serve|traffic|vnf))(/|$$)
 test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers against a real API server.
-	@assets=$$($(LAB) assets) && cd operator && go build ./... && go vet ./... && KUBEBUILDER_ASSETS=$$assets go test -count=1 -p 1 -timeout 40m ./...
+	@KUBEBUILDER_ASSETS=$$($(LAB) assets) && export KUBEBUILDER_ASSETS && cd operator && go build ./... && go vet ./... && \
+	  packages=$$(go list ./...) && \
+	  go test -count=1 -p 2 -timeout 40m $$(echo "$$packages" | grep -vE '$(ALONE)') && \
+	  go test -count=1 -p 1 -timeout 40m $$(echo "$$packages" | grep -E '$(ALONE)')
 
 fuzz: ## Fuzz everything that reads what comes from outside, FUZZTIME (1m) for each target; FUZZ=name: only those that match.
 	@test/scripts/prerequisites.sh go

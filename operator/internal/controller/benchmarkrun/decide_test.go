@@ -30,6 +30,37 @@ func undecided(s *scope) {
 // allowed lets a run succeed that is inconclusive.
 func allowed(s *scope) { s.run.Spec.Experiment.OnInconclusive = v1alpha1.OnInconclusiveAllow }
 
+// decisionTest is a scope and what decide makes of it.
+type decisionTest struct {
+	scope  *scope
+	action action
+	// reason is that of the outcome, of the wait, or of the chain that is not ready.
+	reason string
+	after  time.Duration
+}
+
+// checkDecisions compares decide's results with the wanted ones.
+func checkDecisions(t *testing.T, tests map[string]decisionTest) {
+	t.Helper()
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := decide(test.scope)
+			reason := ""
+			switch {
+			case d.outcome != nil:
+				reason = d.outcome.reason
+			case d.wait != nil:
+				reason = d.wait.reason
+			case d.chain != nil:
+				reason = d.chain.reason
+			}
+			if d.action != test.action || reason != test.reason || d.after != test.after {
+				t.Errorf("got %s %q after %s, want %s %q after %s", d.action, reason, d.after, test.action, test.reason, test.after)
+			}
+		})
+	}
+}
+
 // digested makes the status have the digest of a plan.
 func digested(digest string) with {
 	return func(s *scope) { s.run.Status.Plan = &v1alpha1.PlanSummary{Digest: "sha256:0", StoredDigest: digest} }
@@ -41,13 +72,7 @@ func notReady(s *scope) {
 
 func TestDecide(t *testing.T) {
 	const success, failure = metav1.ConditionTrue, metav1.ConditionFalse
-	tests := map[string]struct {
-		scope  *scope
-		action action
-		// reason is that of the outcome, or of the wait.
-		reason string
-		after  time.Duration
-	}{
+	checkDecisions(t, map[string]decisionTest{
 		"no finalizer":                     {newScope(noFinalizer), actAddFinalizer, "", 0},
 		"finished and no finalizer":        {newScope(noFinalizer, finished(success, "Succeeded")), actAddFinalizer, "", 0},
 		"deleted, nothing made":            {newScope(deleted), actRemoveFinalizer, "", 0},
@@ -98,9 +123,9 @@ func TestDecide(t *testing.T) {
 		"back-off limit":         {newScope(launched, withJob(jobFailed(batchv1.JobReasonBackoffLimitExceeded)), measurers(pod("m", ended(1, "Error", "")))), actFinish, v1alpha1.ReasonMeasurerFailed, 0},
 		"termination message":    {newScope(launched, withJob(jobFailed(batchv1.JobReasonPodFailurePolicy)), measurers(pod("m", ended(42, "Error", `{"reason":"CannotLoadBPF","message":"no"}`)))), actFinish, v1alpha1.ReasonCannotLoadBPF, 0},
 		"Job complete, not done": {newScope(launched, withJob(batchv1.JobCondition{Type: batchv1.JobComplete, Status: "True"})), actFinish, v1alpha1.ReasonMeasurerFailed, 0},
-		"no measurer's pod yet":  {newScope(launched), actWait, "", 300 * time.Second},
+		"no measurer's pod yet":  {newScope(launched), actWait, v1alpha1.ReasonPending, 300 * time.Second},
 		"no measurer's pod ever": {newScope(launched, after(300*time.Second)), actFinish, v1alpha1.ReasonPodStuck, 0},
-		"measurer pending":       {newScope(launched, measurers(pod("m")), after(time.Minute)), actWait, "", 240 * time.Second},
+		"measurer pending":       {newScope(launched, measurers(pod("m")), after(time.Minute)), actWait, v1alpha1.ReasonPending, 240 * time.Second},
 		"measurer unschedulable": {newScope(launched, measurers(pod("m", unscheduled("0/1 nodes"))), after(300*time.Second)), actFinish, v1alpha1.ReasonUnschedulable, 0},
 		"measurer without image": {newScope(launched, measurers(pod("m", waiting("ErrImageNeverPull", "not present")))), actFinish, v1alpha1.ReasonImageUnavailable, 0},
 		"measurer runs":          {newScope(launched, measurers(pod("m", running)), after(time.Hour)), actWait, "", 0},
@@ -108,21 +133,21 @@ func TestDecide(t *testing.T) {
 		"one function missing":   {newScope(launched, withRecords(calibrated), functions(ready, ready), func(s *scope) { s.chainPods = s.chainPods[:1] }), actLaunchChain, "", 0},
 		"observer missing":       {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, withoutPod), actLaunchChain, "", 0},
 		"observer ready":         {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver), actOpenChain, "", 0},
-		"observer starts":        {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), after(100*time.Second)), actWait, "", 200 * time.Second},
+		"observer starts":        {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), after(100*time.Second)), actWait, v1alpha1.ReasonPending, 200 * time.Second},
 		"observer never ready":   {newScope(launched, withRecords(calibrated), functions(ready, ready), withObserver, observed(running), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
 		"observer crashes later": {newScope(launched, withRecords(open), functions(ready, ready), withObserver, observed(restarted(1, "Error")), measurers(pod("m", running))), actWait, "", 0},
-		"chain starts":           {newScope(launched, withRecords(calibrated), functions(ready, running), after(100*time.Second)), actWait, "", 200 * time.Second},
+		"chain starts":           {newScope(launched, withRecords(calibrated), functions(ready, running), after(100*time.Second)), actWait, v1alpha1.ReasonPending, 200 * time.Second},
 		"chain never ready":      {newScope(launched, withRecords(calibrated), functions(ready, unready("no neighbor")), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
 		"function unschedulable": {newScope(launched, withRecords(calibrated), functions(ready, unscheduled("no CPU")), after(300*time.Second)), actFinish, v1alpha1.ReasonUnschedulable, 0},
-		"image pull backs off":   {newScope(launched, withRecords(calibrated), functions(ready, waiting("ImagePullBackOff", "x")), after(10*time.Second)), actWait, "", 20 * time.Second},
+		"image pull backs off":   {newScope(launched, withRecords(calibrated), functions(ready, waiting("ImagePullBackOff", "x")), after(10*time.Second)), actWait, v1alpha1.ReasonPending, 20 * time.Second},
 		"image pull has failed":  {newScope(launched, withRecords(calibrated), functions(ready, waiting("ErrImagePull", "x")), after(30*time.Second)), actFinish, v1alpha1.ReasonImageUnavailable, 0},
 		// A run that was suspended and resumed finds what is being deleted, which is older than startupSeconds.
 		"resumed, chain still goes": {newScope(launched, withRecords(calibrated), functions(leaving(ready), leaving(ended(143, "Error", ""))), after(time.Hour)),
-			actWait, "", 330 * time.Second},
+			actWait, v1alpha1.ReasonRedeploying, 330 * time.Second},
 		"resumed, chain never goes": {newScope(launched, withRecords(calibrated), functions(leaving(ready), leaving(ready)), after(time.Hour+330*time.Second)),
 			actFinish, v1alpha1.ReasonPodStuck, 0},
 		"resumed, measurer still goes": {newScope(launched, withJob(jobFailed(batchv1.JobReasonBackoffLimitExceeded)), jobLeaving, measurers(pod("m", leaving(ended(143, "Error", "")))), after(time.Hour)),
-			actWait, "", 0},
+			actWait, v1alpha1.ReasonPending, 0},
 		"chain ready":                   {newScope(launched, withRecords(calibrated), functions(ready, ready)), actOpenChain, "", 0},
 		"measuring":                     {newScope(launched, withRecords(open), functions(ready, ready), measurers(pod("m", running))), actWait, "", 0},
 		"function crashed":              {newScope(launched, withRecords(open), functions(ready, restarted(139, "Error"))), actFinish, v1alpha1.ReasonChainFailed, 0},
@@ -145,24 +170,10 @@ func TestDecide(t *testing.T) {
 		"a measurer whose records cannot be read": {newScope(launched, heldBy("2"), planned("1"), func(s *scope) { s.records, s.recordsErr = nil, errors.New("key \"progress.json\"") }),
 			actFinish, v1alpha1.ReasonVersionMismatch, 0},
 		"a measurer of the plan's version": {newScope(launched, heldBy("1"), planned("1")), actWait, "", 0},
-		"no measurer yet":                  {newScope(launched, planned("1")), actWait, "", 300 * time.Second},
+		"no measurer yet":                  {newScope(launched, planned("1")), actWait, v1alpha1.ReasonPending, 300 * time.Second},
 		"a plan without a version":         {newScope(launched, heldBy("2")), actWait, "", 0},
 		"done, chain never open":           {newScope(launched, withRecords(func(r *records) { r.done = true })), actFinish, v1alpha1.ReasonResultsLost, 0},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			d := decide(test.scope)
-			reason := ""
-			if d.outcome != nil {
-				reason = d.outcome.reason
-			} else if d.wait != nil {
-				reason = d.wait.reason
-			}
-			if d.action != test.action || reason != test.reason || d.after != test.after {
-				t.Errorf("got %s %q after %s, want %s %q after %s", d.action, reason, d.after, test.action, test.reason, test.after)
-			}
-		})
-	}
+	})
 }
 
 // TestDecideNamesTheFirstProblem checks that of several problems, the one whose time is over first ends the run, and the

@@ -35,13 +35,7 @@ func of(number string, state func(*corev1.Pod)) func(*corev1.Pod) {
 
 func TestDecideDeployments(t *testing.T) {
 	measured := withRecords(func(r *records) { r.chainOpen = true })
-	tests := map[string]struct {
-		scope  *scope
-		action action
-		// reason is that of the outcome, or of the chain that is not ready.
-		reason string
-		after  time.Duration
-	}{
+	checkDecisions(t, map[string]decisionTest{
 		"the first measures":         {newScope(launched, deployed(1, 1), measured, functions(ready, ready), measurers(pod("m", running))), actWait, "", 0},
 		"any will do":                {newScope(launched, deployed(1, 0), measured, functions(ready, ready), measurers(pod("m", running))), actWait, "", 0},
 		"another is asked for":       {newScope(launched, deployed(1, 2), measured, functions(ready, ready)), actReplaceChain, v1alpha1.ReasonRedeploying, 0},
@@ -59,23 +53,9 @@ func TestDecideDeployments(t *testing.T) {
 		"new pods are ready":         {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", ready))), actOpenChain, "", 0},
 		"the second measures":        {newScope(launched, deployed(2, 2), measured, functions(of("2", ready), of("2", ready)), measurers(pod("m", running))), actWait, "", 0},
 		"resumed, the next is made":  {newScope(launched, deployed(2, 2), functions(of("2", leaving(ready)), of("2", leaving(ready))), after(time.Hour)), actWait, v1alpha1.ReasonRedeploying, 330 * time.Second},
-		"suspended":                  {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", running)), suspended), actStopPods, "", 0},
+		"suspended":                  {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", running)), suspended), actStopPods, v1alpha1.ReasonSuspended, 0},
 		"deleted":                    {newScope(launched, deployed(1, 2), functions(leaving(ready), leaving(ready)), deleted), actStopPods, "", 0},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			d := decide(test.scope)
-			reason := ""
-			if d.outcome != nil {
-				reason = d.outcome.reason
-			} else if d.chain != nil {
-				reason = d.chain.reason
-			}
-			if d.action != test.action || reason != test.reason || d.after != test.after {
-				t.Errorf("got %s %q after %s, want %s %q after %s", d.action, reason, d.after, test.action, test.reason, test.after)
-			}
-		})
-	}
+	})
 }
 
 // TestDeploymentsInStatus checks that the status and the events say which deployment the chain is.
