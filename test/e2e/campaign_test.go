@@ -129,6 +129,8 @@ func TestCampaign(t *testing.T) {
 	scale(t, 2)
 	t.Cleanup(func() { scale(t, 1) })
 	c := &campaign{t: t, random: rand.New(rand.NewPCG(seed, 0))}
+	// What other tests and the change of replicas have left is on its way out.
+	c.settles("network namespaces of the node", c.sandboxes(), c.spacesNow)
 	c.bridges, c.spaces, c.links = c.bridgesNow(), c.spacesNow(), c.linksNow()
 	defer func() {
 		t.Logf("| # | fault | moment | may end with | ended with | after |\n%s", strings.Join(c.rows, "\n"))
@@ -381,5 +383,19 @@ func (c *campaign) bridgesNow() string {
 }
 
 func (c *campaign) spacesNow() string { return c.onNode("ls /run/netns 2>/dev/null | wc -l") }
+
+// sandboxes returns how many pods of the cluster have their own network.
+func (c *campaign) sandboxes() string {
+	c.t.Helper()
+	list := &corev1.PodList{}
+	must(c.t, retry(c.t, func() error { return cluster.List(c.t.Context(), list) }))
+	own := 0
+	for _, pod := range list.Items {
+		if !pod.Spec.HostNetwork && pod.DeletionTimestamp.IsZero() {
+			own++
+		}
+	}
+	return strconv.Itoa(own)
+}
 
 func (c *campaign) linksNow() string { return c.onNode("ip -o link show type veth | wc -l") }
