@@ -334,7 +334,8 @@ func (c *campaign) leave() {
 // namespace of the testbed's runs was going too.
 func (c *campaign) removeNamedBridges(testbed string) {
 	c.t.Helper()
-	if err := cluster.Get(c.t.Context(), client.ObjectKey{Name: c.ns}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
+	ns := &corev1.Namespace{}
+	if err := cluster.Get(c.t.Context(), client.ObjectKey{Name: c.ns}, ns); err == nil && ns.DeletionTimestamp.IsZero() {
 		return
 	}
 	events := &corev1.EventList{}
