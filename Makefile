@@ -18,6 +18,7 @@ KUBE_SCHEMAS := $(CACHE)/kube-schemas-1.37.0
 CRANE := $(TOOLS)/crane-v0.20.3
 SYFT := $(TOOLS)/syft-v1.52.0
 COSIGN := $(TOOLS)/cosign-v3.1.3
+GOVULNCHECK := $(TOOLS)/govulncheck-v1.1.4
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
 TERRAFORM_DOCS := $(TOOLS)/terraform-docs-v0.20.0
 TFLINT := $(TOOLS)/tflint-v0.64.0
@@ -47,6 +48,16 @@ NAMESPACE ?= vnfbench-system
 KUBEVIRT ?=
 # The older version of `make e2e-upgrade`: a tag or commit; the last one that matters when empty.
 REV ?=
+# How long `make fuzz` runs each target, and a pattern for their names.
+FUZZTIME ?= 1m
+FUZZ ?=
+# How many manifests `make fuzz-manifests` makes, and the seed of it and of `make campaign`: a random one when empty.
+MANIFESTS ?= 20000
+SEED ?=
+# How many faults `make campaign` makes, a pattern for their names, and how much faster than time `make soak` is.
+FAULTS ?= 100
+FAULT ?=
+SPEED ?= 100
 # Which tests of test/e2e `make e2e-kubevirt` runs.
 KUBEVIRT_TESTS ?= KubeVirt
 # How many devices of each class `make bench-search` draws.
@@ -67,7 +78,7 @@ demo: ## Bring up the lab, install the operator, measure a router, show the resu
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/scripts/demo-vm.sh
 
-test: prerequisites test-go test-lab-units test-argocd test-trex test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
+test: prerequisites test-go test-lab-units test-argocd test-trex test-chart test-terraform docs-site verify scan ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -timeout 30m -v ./e2e
@@ -167,7 +178,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-admission bench-scale trex-record
+.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-admission bench-scale trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -178,6 +189,13 @@ test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers a
 	  packages=$$(go list ./...) && \
 	  go test -count=1 -p 2 -timeout 40m $$(echo "$$packages" | grep -vE '$(ALONE)') && \
 	  go test -count=1 -p 1 -timeout 40m $$(echo "$$packages" | grep -E '$(ALONE)')
+
+fuzz: ## Fuzz everything that reads what comes from outside, FUZZTIME (1m) for each target; FUZZ=name: only those that match.
+	@test/scripts/prerequisites.sh go
+	@FUZZTIME='$(FUZZTIME)' FUZZ='$(FUZZ)' test/scripts/fuzz.sh
+
+fuzz-manifests: $(LAB) ## Send MANIFESTS (20000) manifests that are made from the CRDs' schemas to a real API server, valid and invalid ones; SEED=n: those of an earlier test.
+	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets VNFBENCH_MANIFESTS='$(MANIFESTS)' VNFBENCH_SEED='$(SEED)' go test -count=1 -timeout 20m -v -run TestGeneratedManifests ./api/v1alpha1
 
 test-lab-units: ## Unit tests of the lab, and of what runs the commands of the documentation.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
@@ -214,6 +232,16 @@ test-release: $(LAB) $(HELM) $(KUSTOMIZE) $(SYFT) $(CRANE) $(COSIGN) ## Make two
 test-trex: ## Run the TRex drivers, and what starts their server, with a real one, in network namespaces: make test-trex TREX=/path/_t-rex-64.
 	@if [ -z "$(TREX)" ]; then echo "NOT RUN: TREX names no TRex server; run make test-trex TREX=/opt/trex/_t-rex-64 as root"; else \
 	  test/scripts/prerequisites.sh go debian && cd operator && TREX=$(abspath $(TREX)) go test -count=1 -p 1 -timeout 20m -v -run Real ./internal/traffic/trex/... ./cmd/measurer; fi
+
+soak: ## Make the measurement of a run of eight hours with simulated devices, SPEED (100) times as fast; print memory and sizes.
+	@test/scripts/prerequisites.sh go
+	@cd operator && VNFBENCH_SOAK_SPEED='$(SPEED)' go test -count=1 -timeout 12h -v -run '^TestSoakOfEightHours$$' ./internal/controller/benchmarkrun
+
+campaign: prerequisites install ## Strike runs in the lab with FAULTS (100) faults at random moments, chosen by SEED, of those that match FAULT; print a table of what happened.
+	@cd test/e2e && FAULTS='$(FAULTS)' FAULT='$(FAULT)' SEED='$(SEED)' KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 12h -v -run '^TestCampaign$$' .
+
+scan: ## Look for known vulnerabilities in the Go modules and the images; says NOT RUN where there is no database.
+	@GOVULNCHECK=$(GOVULNCHECK) SYFT=$(SYFT) test/scripts/scan.sh
 
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
 	@for module in operator test/lab test/e2e test/config test/argocd test/terraform; do \

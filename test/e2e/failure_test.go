@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -90,41 +89,6 @@ func killOperator(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// TestTenKillsAtRandomMoments kills the operator or the measurer of ten runs at a random moment.
-// Every run must end correctly and leave nothing.
-func TestTenKillsAtRandomMoments(t *testing.T) {
-	ns := namespace(t)
-	testbed(t, ns)
-	seed := uint64(time.Now().UnixNano())
-	random := rand.New(rand.NewPCG(seed, 0))
-	t.Logf("seed %d", seed)
-	for i := range 10 {
-		name := fmt.Sprintf("run-%d", i)
-		apply(t, ns, shortRun(name, eightSeconds))
-		delay := time.Duration(random.IntN(16000)) * time.Millisecond
-		victim := []string{"operator", "measurer"}[random.IntN(2)]
-		time.Sleep(delay)
-		if victim == "operator" {
-			killOperator(t)
-		} else {
-			kill(t, ns, "measurer")
-		}
-		run := ends(t, ns, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
-		restarts := int32(0)
-		if run.Status.Progress != nil {
-			restarts = run.Status.Progress.MeasurerRestarts
-		}
-		t.Logf("%s: %s killed %s after apply: %s, measurer restarted %d times", name, victim, delay, condition(run, v1alpha1.ConditionSucceeded).Reason, restarts)
-		if len(run.Status.Results) == 1 {
-			checkResult(t, run.Status.Results[0], 0, 8)
-		} else {
-			t.Errorf("%s: %d results", name, len(run.Status.Results))
-		}
-	}
-	nothingLeft(t, ns)
-	freed(t, ns)
 }
 
 func TestDeletedRunLeavesNothing(t *testing.T) {

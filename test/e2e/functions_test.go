@@ -74,6 +74,9 @@ func functionStatus(t *testing.T, ns, run string, enough func(reported) bool) re
 // TestFirewall checks a real firewall with 1,000 or 20,000 rules, whose counters prove that the
 // measured frames walked them, or, with state, that only the first frames of the flows did.
 func TestFirewall(t *testing.T) {
+	// One testbed for all: to make and remove one takes as long as a measurement.
+	ns := namespace(t)
+	testbed(t, ns)
 	for name, tc := range map[string]struct {
 		settings string
 		rules    int
@@ -87,8 +90,6 @@ func TestFirewall(t *testing.T) {
 		"many-iptables":      {"backend: iptables, mode: Stateless", 20_000, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ns := namespace(t)
-			testbed(t, ns)
 			apply(t, ns, functionRun(name, "[{name: fw, function: Firewall, firewall: {"+tc.settings+fmt.Sprintf(", rules: %d}}]", tc.rules)))
 			functionStatus(t, ns, name, func(status reported) bool {
 				if status.Firewall == nil || int(status.Firewall.Rules) != tc.rules+1 {

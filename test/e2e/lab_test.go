@@ -71,7 +71,8 @@ func namespace(t *testing.T) string {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), stepTimeout)
 		defer cancel()
-		if err := cluster.Delete(ctx, ns); err != nil {
+		// A test may have deleted it.
+		if err := client.IgnoreNotFound(cluster.Delete(ctx, ns)); err != nil {
 			t.Errorf("deleting namespace %s: %v", ns.Name, err)
 			return
 		}
@@ -194,11 +195,11 @@ func getRun(t *testing.T, ns, name string) *v1alpha1.BenchmarkRun {
 	return run
 }
 
-// retry repeats do while the connection to the API server restarts.
+// retry repeats do while the API server, or the connection to it, restarts.
 func retry(t *testing.T, do func() error) error {
 	t.Helper()
 	var err error
-	for range 5 {
+	for range 30 {
 		if err = do(); err == nil || apierrors.IsNotFound(err) {
 			return err
 		}

@@ -90,7 +90,7 @@ func leaderPod(t *testing.T) string {
 	t.Helper()
 	lease := &coordinationv1.Lease{}
 	must(t, retry(t, func() error {
-		return cluster.Get(t.Context(), client.ObjectKey{Namespace: systemNamespace, Name: "manager.vnfbench.io"}, lease)
+		return cluster.Get(t.Context(), client.ObjectKey{Namespace: systemNamespace, Name: leaderElectionID}, lease)
 	}))
 	if lease.Spec.HolderIdentity == nil {
 		t.Fatal("no operator holds the operators' Lease")

@@ -43,10 +43,10 @@ func (q ByteQuantity) MarshalJSON() ([]byte, error) { return json.Marshal(string
 
 // MilliCPU returns thousandths of a CPU, rounded up; 0 for an empty text and for one that Err
 // reports.
-func (q CPUQuantity) MilliCPU() int64 { return scaled(string(q), resource.Milli) }
+func (q CPUQuantity) MilliCPU() int64 { return scaled(string(q), q.Err(), resource.Milli) }
 
 // Bytes returns bytes, rounded up; 0 for an empty text and for one that Err reports.
-func (q ByteQuantity) Bytes() int64 { return scaled(string(q), 0) }
+func (q ByteQuantity) Bytes() int64 { return scaled(string(q), q.Err(), 0) }
 
 // Err returns an error for a text that the schema refuses.
 func (q CPUQuantity) Err() error { return mismatch(string(q), cpuPattern) }
@@ -79,9 +79,9 @@ func mismatch(text string, pattern *regexp.Regexp) error {
 	return fmt.Errorf("%.20q is not of the form %s", text, pattern)
 }
 
-// scaled returns a quantity in units of 10^scale.
-func scaled(text string, scale resource.Scale) int64 {
-	if mismatch(text, cpuPattern) != nil && mismatch(text, bytePattern) != nil {
+// scaled returns a quantity in units of 10^scale, 0 for one with an error.
+func scaled(text string, problem error, scale resource.Scale) int64 {
+	if problem != nil {
 		return 0
 	}
 	quantity, err := resource.ParseQuantity(text)

@@ -136,5 +136,6 @@ func (o *options) manager(watched *watches.Watches) (ctrl.Options, error) {
 		LeaderElectionID:       leaderElectionID,
 		// The process ends together with the manager, so the next leader need not wait.
 		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       &o.shutdownTimeout,
 	}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +29,7 @@ type options struct {
 	leaderElect        bool
 	home               string
 	maxConcurrent      int
+	shutdownTimeout    time.Duration
 	namespaces         list
 	defaults           plan.Defaults
 	pullPolicy         string
@@ -68,6 +70,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.StringVar(&o.probeBindAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; \"0\" serves none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
 	flags.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 4, "how many runs, and how many testbeds, are worked on at the same time")
+	flags.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 15*time.Second, "how long a manager that is asked to stop may take to end what it has begun; give its pod a longer grace, so that it can give up its leadership after that")
 	flags.Var(&o.namespaces, "namespace", "namespace to watch, may be given several times; absent: all")
 	flags.StringVar(&o.home, "operator-namespace", "", "the operator's own namespace, which has the Leases of nodes; absent: that of its pod")
 	flags.StringVar(&o.defaults.TrafficImage, "traffic-image", "", "image of the traffic pod where a testbed names none (required)")
@@ -96,6 +99,8 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 // complete makes the checks that flags alone cannot, and fills in the defaults of runs.
 func (o *options) complete() error {
 	switch {
+	case o.shutdownTimeout <= 0:
+		return fmt.Errorf("flag -shutdown-timeout: %s is not above 0", o.shutdownTimeout)
 	case o.defaults.TrafficImage == "":
 		return fmt.Errorf("flag -traffic-image is required")
 	case o.defaults.FunctionImage == "":

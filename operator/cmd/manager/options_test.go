@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +20,7 @@ import (
 
 func TestParse(t *testing.T) {
 	o, err := parse(strings.Fields(`-traffic-image t:1 -function-image f:1 -guest-image g:1 -endpoint-image e:1 -neighbor-image n:1 -neighbor-guest-image m:1 -generator-image TRex=x:1 -namespace a,b -namespace c
-		-image-pull-policy Never -image-pull-secret s -api-server-port 6443 -api-server-address 192.0.2.1/32,2001:db8::/64 -leader-elect`), io.Discard)
+		-image-pull-policy Never -image-pull-secret s -api-server-port 6443 -api-server-address 192.0.2.1/32,2001:db8::/64 -leader-elect -shutdown-timeout 7s`), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func TestParse(t *testing.T) {
 	if settings.Controller.MaxConcurrentReconciles != 4 {
 		t.Errorf("%d reconciliations at the same time, want 4", settings.Controller.MaxConcurrentReconciles)
 	}
-	if len(settings.Cache.DefaultNamespaces) != 3 || !settings.LeaderElection || settings.Metrics.FilterProvider == nil {
+	if len(settings.Cache.DefaultNamespaces) != 3 || !settings.LeaderElection || settings.Metrics.FilterProvider == nil || *settings.GracefulShutdownTimeout != 7*time.Second {
 		t.Errorf("the manager's settings are %+v", settings)
 	}
 }
@@ -59,6 +60,7 @@ func TestParseRefuses(t *testing.T) {
 		"port":                 images + "-api-server-port 70000",
 		"no reconciliation":    images + "-max-concurrent-reconciles 0",
 		"too many at a time":   images + "-max-concurrent-reconciles 33",
+		"no time to stop":      images + "-shutdown-timeout 0s",
 		"an argument":          images + "start",
 		"unknown flag":         images + "-zap-devel",
 	} {

@@ -75,7 +75,7 @@ func (r Client) Check(c *Config) error {
 		return fmt.Errorf("port: %d is below 1024", r.Port)
 	case r.Streams < 1 || r.Streams > MaximumStreams:
 		return fmt.Errorf("streams: %d is not between 1 and %d", r.Streams, MaximumStreams)
-	case r.DurationSeconds < 1 || r.OmitSeconds < 0 || r.DurationSeconds+r.OmitSeconds > maxSeconds:
+	case r.DurationSeconds < 1 || r.DurationSeconds > maxSeconds || r.OmitSeconds < 0 || r.OmitSeconds > maxSeconds-r.DurationSeconds:
 		return fmt.Errorf("durationSeconds, omitSeconds: %d and %d are too long or too short", r.DurationSeconds, r.OmitSeconds)
 	case r.MSSBytes < 0 || r.WindowBytes < 0 || r.TargetBitsPerSecond < 0:
 		return errors.New("mssBytes, windowBytes, targetBitsPerSecond: one is negative")

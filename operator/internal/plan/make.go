@@ -2,6 +2,8 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
+	"runtime/debug"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -25,7 +27,29 @@ var defaultAPIServerPorts = []int32{443, 6443}
 
 // Make decides everything about a run. Its error is a *measure.Failure with a
 // reason of the API, and the field to change in its remedy.
-func Make(in Input) (*Plan, error) {
+func Make(in Input) (p *Plan, err error) {
+	// A cluster may have an older schema than this operator, which admits what no check here expects. A
+	// panic would come again at each reconciliation, and the run could neither end nor give its testbed back.
+	defer func() {
+		if problem := recover(); problem != nil {
+			p, err = nil, &measure.Failure{
+				Reason: v1alpha1.ReasonInvalidConfiguration, Err: &Panic{problem, debug.Stack()},
+				Remedy: "apply the CustomResourceDefinitions of the operator's version; if they are, report the operator's log as a fault",
+			}
+		}
+	}()
+	return makePlan(in)
+}
+
+// Panic is the error of a run that no check expects.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+func (p *Panic) Error() string { return fmt.Sprintf("the run cannot be planned: %v", p.Value) }
+
+func makePlan(in Input) (*Plan, error) {
 	in.Run = in.Run.DeepCopy()
 	in.Run.Spec.Experiment.Measurements = in.Run.Spec.Experiment.Measurements.Filled()
 	fillAttachments(in.Run.Spec.Experiment.Chain, in.Testbed)

@@ -15,7 +15,7 @@ import (
 
 // documented measures a simulated device, lets the controller end the run, and returns the document
 // after it was written as JSON and read again.
-func documented(t *testing.T, changes ...func(*plan.Input)) report.Document {
+func documented(t testing.TB, changes ...func(*plan.Input)) report.Document {
 	t.Helper()
 	run, made := plannedRun(t, changes...)
 	s := newScope(launched)

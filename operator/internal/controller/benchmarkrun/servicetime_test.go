@@ -31,7 +31,7 @@ func TestServiceTimeInStatus(t *testing.T) {
 }
 
 // plannedRun returns a run of one router and its plan.
-func plannedRun(t *testing.T, changes ...func(*plan.Input)) (*v1alpha1.BenchmarkRun, *plan.Plan) {
+func plannedRun(t testing.TB, changes ...func(*plan.Input)) (*v1alpha1.BenchmarkRun, *plan.Plan) {
 	t.Helper()
 	in := plantest.Input(1)
 	for _, change := range changes {
@@ -46,7 +46,7 @@ func plannedRun(t *testing.T, changes ...func(*plan.Input)) (*v1alpha1.Benchmark
 
 // simulate returns the results' data of a whole measurement of a device that forwards 500,000
 // frames/s, by a generator that makes 2,000,000.
-func simulate(t *testing.T, instr measure.Instructions) map[string]string {
+func simulate(t testing.TB, instr measure.Instructions) map[string]string {
 	t.Helper()
 	data := map[string]string{measure.KeyDone: "{}"}
 	put := func(key string, value any) {
