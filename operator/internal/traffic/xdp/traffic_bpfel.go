@@ -168,7 +168,7 @@ type trafficTransmitter struct {
 	WindowFrames    uint64
 	WindowEarlier   uint64
 	MostInWindow    uint64
-	_               [32]byte
+	_               [24]byte
 }
 
 // Names of all BPF objects in the ELF.
