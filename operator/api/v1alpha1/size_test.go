@@ -10,8 +10,8 @@ import (
 // A type that occurs in several places can be one list whose entries have a FigureKey.
 func TestCRDsStaySmall(t *testing.T) {
 	for file, limit := range map[string]int64{
-		"vnfbench.io_benchmarkruns.yaml": 365_000,
-		"vnfbench.io_testbeds.yaml":      75_000,
+		"vnfbench.io_benchmarkruns.yaml": 370_000,
+		"vnfbench.io_testbeds.yaml":      77_000,
 	} {
 		info, err := os.Stat("../../../config/crd/bases/" + file)
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -99,9 +98,6 @@ func (r *Reconciler) setFinalizer(ctx context.Context, s *scope, change func(cli
 func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 	made, err := planOf(ctx, *s.input)
 	if err != nil {
-		if problem := (*plan.Panic)(nil); errors.As(err, &problem) {
-			ctrl.LoggerFrom(ctx).Error(err, "Planning the run", "stack", string(problem.Stack))
-		}
 		return err
 	}
 	return r.tryPlan(ctx, s, made, plan.Sum(chain.PlanConfigMap(made).Data))

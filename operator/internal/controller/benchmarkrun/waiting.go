@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -75,17 +74,15 @@ func (s *scope) nodesLeft() bool {
 }
 
 // planOf makes a plan. Every error has a reason, so that no run holds its testbed permanently because of one.
-func planOf(ctx context.Context, in plan.Input) (made *plan.Plan, err error) {
-	defer func() {
-		if problem := recover(); problem != nil {
-			made, err = nil, fmt.Errorf("planning: %v", problem)
-			ctrl.LoggerFrom(ctx).Error(err, "Making the plan", "stack", string(debug.Stack()))
-		}
-		if err != nil && measure.ReasonOf(err) == "" {
-			err = measure.Failf(v1alpha1.ReasonInvalidConfiguration, "", "the plan cannot be made, which is a fault of the operator: %w", err)
-		}
-	}()
-	return plan.Make(in)
+func planOf(ctx context.Context, in plan.Input) (*plan.Plan, error) {
+	made, err := plan.Make(in)
+	if problem := (*plan.Panic)(nil); errors.As(err, &problem) {
+		ctrl.LoggerFrom(ctx).Error(err, "Planning the run", "stack", string(problem.Stack))
+	}
+	if err != nil && measure.ReasonOf(err) == "" {
+		err = measure.Failf(v1alpha1.ReasonInvalidConfiguration, "", "the plan cannot be made, which is a fault of the operator: %w", err)
+	}
+	return made, err
 }
 
 // refusal turns an error that no retry corrects into the run's outcome.
