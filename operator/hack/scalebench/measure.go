@@ -125,11 +125,11 @@ func (n *node) measureOne(ctx context.Context, manager *process, run *v1alpha1.B
 
 // follow waits until the manager has nothing to do, then lets runs be measured, one after the other.
 func (n *node) follow(ctx context.Context, s settings, manager *process, figures map[string]float64, count int) error {
-	took, settled, err := n.settle(ctx, manager)
+	queued := float64(max(count, s.measured+1))
+	took, settled, err := n.settle(ctx, manager, int(queued))
 	if err != nil {
 		return err
 	}
-	queued := float64(max(count, s.measured+1))
 	figures["start s"], figures["start's writes per queued run"] = took.Seconds(), settled.writes/queued
 	fmt.Fprintf(os.Stderr, "%d runs: settled after %s with %.0f writes\n", count, took.Round(time.Second), settled.writes)
 
@@ -145,9 +145,9 @@ func (n *node) follow(ctx context.Context, s settings, manager *process, figures
 	return timeline.summarize(figures)
 }
 
-// settle waits until the manager has written, and then nothing was written for some time. It asks
+// settle waits until the testbed knows all runs that are queued, and then nothing was written for some time. It asks
 // etcd: a scrape of the manager each second would be work that no installation has.
-func (n *node) settle(ctx context.Context, manager *process) (time.Duration, sample, error) {
+func (n *node) settle(ctx context.Context, manager *process, queued int) (time.Duration, sample, error) {
 	start := time.Now()
 	last, since := -1.0, start
 	for time.Since(start) < settleTimeout {
@@ -165,9 +165,13 @@ func (n *node) settle(ctx context.Context, manager *process) (time.Duration, sam
 		if now := time.Now(); puts > last+idlePuts {
 			last, since = puts, now
 		} else if now.Sub(since) > settleInterval {
-			s, err := n.sample(ctx, manager)
-			if err == nil && s.writes > 0 {
-				return since.Sub(start), s, nil
+			testbed := &v1alpha1.Testbed{}
+			if err := n.client.Get(ctx, client.ObjectKey{Name: testbedName}, testbed); err != nil {
+				return 0, sample{}, err
+			}
+			if status := &testbed.Status; len(status.Conditions) > 0 && int(status.QueuedRuns)+len(status.ActiveRuns) == queued {
+				s, err := n.sample(ctx, manager)
+				return since.Sub(start), s, err
 			}
 			// It has not started to work yet.
 			since = now
@@ -322,7 +326,7 @@ func measureWrites(ctx context.Context, s settings, sizes int) (row, error) {
 }
 
 func (n *node) count(ctx context.Context, manager *process, r *row, sizes int) error {
-	if _, _, err := n.settle(ctx, manager); err != nil {
+	if _, _, err := n.settle(ctx, manager, 0); err != nil {
 		return err
 	}
 	from, err := n.sample(ctx, manager)
