@@ -16,10 +16,9 @@ type Criterion struct {
 
 	FigureKey `json:",inline"`
 
-	// statistic is what is compared with the threshold: Mean, the figure itself, which is the
-	// mean of the repeats, or ConfidenceLimit, the end of its 95 % confidence interval that
-	// is nearer to missing the threshold (the lower end with atLeast, the upper end with
-	// atMost). ConfidenceLimit needs measurements.repeats of 2 or more. Default Mean.
+	// statistic is what is compared with the threshold: Mean, the figure itself, or ConfidenceLimit,
+	// the end of its 95 % confidence interval that is nearer to missing the threshold, which needs
+	// measurements.repeats of 2 or more. Default Mean.
 	// +optional
 	// +kubebuilder:default=Mean
 	Statistic CriterionStatistic `json:"statistic,omitempty"`

@@ -26,9 +26,8 @@ type BackToBack struct {
 	// +kubebuilder:validation:Maximum=30000
 	MaximumBurstMilliseconds int32 `json:"maximumBurstMilliseconds,omitempty"`
 
-	// attempts is how many times in total a burst that loses frames is sent before it counts
-	// as too long. Default 2 (binary search with loss verification). With 1 the first loss
-	// counts.
+	// attempts is how many times a burst that loses frames is sent before it counts as too long.
+	// Default 2 (binary search with loss verification).
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=1
@@ -92,7 +91,7 @@ type BackToBackResult struct {
 	// +optional
 	Lateness *DelayQuantiles `json:"lateness,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as LoadNotReached.
+	// doubts about the figures, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

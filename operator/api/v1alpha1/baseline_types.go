@@ -8,23 +8,19 @@ type Baseline struct {
 	// +required
 	RunRef LocalReference `json:"runRef,omitzero"`
 
-	// maximumRegressionPercent is how much worse a figure of metrics may be: a lower rate, or
-	// a higher delay, loss or number of retransmits. Where higher is worse and the baseline
-	// has 0, only 0 passes. Default 5.
+	// maximumRegressionPercent is how much worse a figure of metrics may be. Where higher is worse and
+	// the baseline has 0, only 0 passes. Default 5.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MaximumRegressionPercent *int32 `json:"maximumRegressionPercent,omitempty"`
 
-	// metrics are those whose figures are judged. The others that are compared are only
-	// reported, because they scatter more from run to run. One of ThroughputFramesPerSecond,
-	// LossPartsPerMillion, LatencyMeanNanoseconds, LatencyP99Nanoseconds, JitterP99Nanoseconds,
-	// BackToBackFrames, ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits,
-	// TCPRoundTripTimeMeanNanoseconds, ConnectionsEstablishedPerSecond, ConnectionsHeld and
-	// ConnectionsFailedPartsPerMillion. Default: the rates, which are
-	// ThroughputFramesPerSecond, BackToBackFrames, ReceiveRateFramesPerSecond,
-	// TCPGoodputBitsPerSecond, ConnectionsEstablishedPerSecond and ConnectionsHeld.
+	// metrics whose figures are judged: ThroughputFramesPerSecond, LossPartsPerMillion,
+	// LatencyMeanNanoseconds, LatencyP99Nanoseconds, JitterP99Nanoseconds, BackToBackFrames,
+	// ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits,
+	// TCPRoundTripTimeMeanNanoseconds, ConnectionsEstablishedPerSecond, ConnectionsHeld or
+	// ConnectionsFailedPartsPerMillion. The others are only reported. Default: the rates.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="metrics names a value twice: leave one out"
@@ -114,9 +110,8 @@ type BaselineFigure struct {
 	// +optional
 	DifferencePartsPerMillion *int64 `json:"differencePartsPerMillion,omitempty"`
 
-	// pValuePartsPerMillion is the two-sided p-value of Welch's t-test: the probability that
-	// the means of two equal devices differ at least as much as these. Absent: a run has fewer
-	// than two values, or all values are the same.
+	// pValuePartsPerMillion is the two-sided p-value of Welch's t-test. Absent: a run has fewer than
+	// two values, or all values are the same.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000

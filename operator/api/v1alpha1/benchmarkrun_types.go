@@ -91,9 +91,8 @@ type Experiment struct {
 	// +optional
 	Baseline *Baseline `json:"baseline,omitempty"`
 
-	// onInconclusive says how the run ends if no verdict on acceptance or baseline is Failed and
-	// one is Inconclusive. Fail ends it with Succeeded False and the reason Inconclusive. Allow
-	// lets it succeed. Default Fail.
+	// onInconclusive is how the run ends if no verdict is Failed and one is Inconclusive: Fail ends it
+	// with the reason Inconclusive, Allow lets it succeed. Default Fail.
 	// +optional
 	// +kubebuilder:default=Fail
 	OnInconclusive OnInconclusive `json:"onInconclusive,omitempty"`

@@ -145,10 +145,9 @@ func (s FunctionState) Summary() string {
 
 // FunctionPort is one port of a function.
 type FunctionPort struct {
-	// attachment of the port, which the testbed must offer. Both ends of a link are a device (SRIOV or
-	// HostDevice), or both are on a bridge. Absent: that of the other end where that is a device; else
-	// the first offered of Veth, SRIOV and HostDevice for runtime Pod, and of Virtio, E1000e, E1000,
-	// RTL8139, SRIOV and HostDevice for VirtualMachine.
+	// attachment of the port. Both ends of a link are a device (SRIOV or HostDevice), or both are on a
+	// bridge. Absent: that of the other end where that is a device; else the first that the testbed
+	// offers for the runtime.
 	// +optional
 	Attachment Attachment `json:"attachment,omitempty"`
 

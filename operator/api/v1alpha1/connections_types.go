@@ -158,7 +158,7 @@ type ConnectionsLoadResult struct {
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as LoadNotReached.
+	// doubts about the figures, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -1,10 +1,8 @@
 package v1alpha1
 
-// CPUResult is what the chain's node and the functions used at one reported figure, in
-// thousandths of a core: processor time divided by the time between a reading right before the
-// trial and one right after its last frame. For several trials it covers all of them, and for TCP
-// and connections whole trials. At a load, whose trials make many figures, its metric is
-// LatencyMeanNanoseconds.
+// CPUResult is what the chain's node and the functions used at one figure, in thousandths of a
+// core, from right before the trial to right after its last frame. It covers all trials of the
+// figure; for TCP and connections whole trials. At a load its metric is LatencyMeanNanoseconds.
 type CPUResult struct {
 	FigureKey `json:",inline"`
 
@@ -13,9 +11,8 @@ type CPUResult struct {
 	// +kubebuilder:validation:Minimum=1
 	Trials int32 `json:"trials,omitempty"`
 
-	// sentFrames that the generator sent in these trials, in both directions, with each fragment
-	// counted. What perFrame gives is for each of them. Absent with TCP, whose frames are not
-	// counted.
+	// sentFrames of the generator in these trials, in both directions, with each fragment counted;
+	// perFrame is for each of them. Absent with TCP.
 	// +optional
 	SentFrames *int64 `json:"sentFrames,omitempty"`
 
@@ -124,14 +121,13 @@ type FunctionCPU struct {
 	// +optional
 	DroppedFrames *int64 `json:"droppedFrames,omitempty"`
 
-	// sentFrames that the generator sent in the trials whose counters are known, in both
-	// directions, with each fragment counted. Absent with TCP, whose frames are not counted,
-	// and without counters.
+	// sentFrames of the generator in the trials whose counters are known, with each fragment counted.
+	// Absent with TCP, and without counters.
 	// +optional
 	SentFrames *int64 `json:"sentFrames,omitempty"`
 
-	// counters of the function's own work in these trials, by name. The documentation page of
-	// each function says what they count. Absent: it has none, or they are not known.
+	// counters of the function's own work in these trials, by name: see each function's page. Absent:
+	// it has none, or they are not known.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

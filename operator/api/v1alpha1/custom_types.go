@@ -108,9 +108,8 @@ type CustomFunction struct {
 	// +optional
 	PersistentVolumeClaimRef *LocalReference `json:"persistentVolumeClaimRef,omitempty"`
 
-	// dataVolumeRef names a DataVolume that holds the disk; KubeVirt waits until it is
-	// filled. The guest writes to the DataVolume itself, and the next run has the changes. To
-	// keep the disk unchanged, name its claim, which has the same name, in
+	// dataVolumeRef names a DataVolume that holds the disk; KubeVirt waits until it is filled. The
+	// guest writes to it, and the next run has the changes. To keep it unchanged, name its claim in
 	// persistentVolumeClaimRef.
 	// +optional
 	DataVolumeRef *LocalReference `json:"dataVolumeRef,omitempty"`
@@ -175,9 +174,8 @@ type CustomFunction struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.kind) && self.kind != 'Probe') == has(self.port)",message="port is required with kind HTTP and TCP, and forbidden with Probe",fieldPath=".port"
 // +kubebuilder:validation:XValidation:rule="!has(self.path) || (has(self.kind) && self.kind == 'HTTP')",message="path is only for kind HTTP; leave it out",fieldPath=".path"
 type CustomReadiness struct {
-	// kind is Probe (the machine runs; probe frames show the rest), or HTTP or TCP (it also
-	// answers on its management NIC; one that stops answering later ends the run with
-	// ChainFailed). Default Probe.
+	// kind is Probe (the machine runs; probe frames show the rest), or HTTP or TCP (it also answers on
+	// its management NIC, and ChainFailed ends the run when it stops). Default Probe.
 	// +optional
 	// +kubebuilder:default=Probe
 	Kind ReadinessKind `json:"kind,omitempty"`

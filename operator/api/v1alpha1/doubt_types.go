@@ -1,6 +1,6 @@
 package v1alpha1
 
-// DoubtCode is why a figure may not be the device's.
+// DoubtCode names a doubt.
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=40
 type DoubtCode string

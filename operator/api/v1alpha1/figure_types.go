@@ -8,7 +8,7 @@ type FigureKey struct {
 	// +kubebuilder:validation:MinLength=1
 	Metric Metric `json:"metric,omitempty"`
 
-	// size such as "64", "imix" or "udp-4096". In a criterion, absent means every size.
+	// size such as "64" or "imix". In a criterion, absent means every size.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20

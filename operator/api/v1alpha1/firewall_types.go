@@ -80,15 +80,14 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.verdict == 'Accept'",message="verdict Drop loses every frame, and a run measures frames that arrive: use Accept",fieldPath=".verdict"
 // +kubebuilder:validation:XValidation:rule="self.mode == 'None' || self.matchPosition != 'None' || self.defaultPolicy == 'Accept'",message="with matchPosition None the default policy applies to the traffic, and Drop loses every frame: set defaultPolicy to Accept",fieldPath=".defaultPolicy"
 type Firewall struct {
-	// backend is nftables (the kernel's nf_tables) or iptables (the kernel's x_tables, which
-	// is iptables-legacy, and not the iptables that writes nf_tables). Default nftables.
+	// backend is nftables (the kernel's nf_tables) or iptables (iptables-legacy, the kernel's
+	// x_tables). Default nftables.
 	// +optional
 	// +kubebuilder:default=nftables
 	Backend FirewallBackend `json:"backend,omitempty"`
 
-	// mode is None (no filter), Stateful (packets of a known flow are accepted before the
-	// rules) or Stateless (connection tracking is off, and every packet is checked against
-	// the rules). Default Stateful.
+	// mode is None (no filter), Stateful (packets of a known flow are accepted before the rules) or
+	// Stateless (every packet is checked against the rules). Default Stateful.
 	// +optional
 	// +kubebuilder:default=Stateful
 	Mode FirewallMode `json:"mode,omitempty"`

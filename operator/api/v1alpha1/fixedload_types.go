@@ -89,14 +89,14 @@ type FixedLoadResult struct {
 	// +kubebuilder:validation:MaxItems=10
 	Repeats []RepeatResult `json:"repeats,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as LoadNotReached.
+	// doubts about the figures, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
 	// awayPartsPerMillion is the largest share of a trial in which other work held a core that sends.
-	// Absent: never for more than 1 ms, or no frame leaves late for it.
+	// Absent: never for more than 1 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000

@@ -45,10 +45,9 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:MaxLength=20
 	Scheduling string `json:"scheduling,omitempty"`
 
-	// hop is how frames passed from the traffic ports to the first function, which decides who is to
-	// blame for a frame without room. Inline: over a bridge to a pod of the node, on the core that
-	// sends, so the device. Tap: over a bridge to a virtual machine or encryption gateway of the node,
-	// Separate: anything else, so the generator or its path. Absent: not planned yet.
+	// hop decides who is to blame for a frame without room. Inline: a bridge to a pod on the core that
+	// sends, so the device. Tap (a bridge to a virtual machine or encryption gateway of the node) and
+	// Separate (anything else): the generator or its path. Absent: not planned yet.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	Hop string `json:"hop,omitempty"`

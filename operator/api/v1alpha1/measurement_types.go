@@ -79,10 +79,9 @@ type Measurements struct {
 	// +optional
 	NoisyNeighbors NoisyNeighborComparison `json:"noisyNeighbors,omitempty"`
 
-	// repeats is how many times the whole measurement is made for each frame size: warm-up,
-	// searches and latency loads, tcp and connections, each time from the start. The figures
-	// are then means with statistics. The calibration is made once. Default 1. With
-	// noisyNeighbors WithAndWithout an odd number becomes the next even one.
+	// repeats is how many times everything is measured for each size, from the warm-up on; the
+	// calibration is made once. The figures are means with statistics. Default 1. With noisyNeighbors
+	// WithAndWithout an odd number becomes the next even one.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -94,9 +93,8 @@ type Measurements struct {
 	// +optional
 	RepeatScope RepeatScope `json:"repeatScope,omitempty"`
 
-	// order is that of the sizes, and of the latency loads of each size and repeat: Random, so that a
-	// drift of the testbed is not the effect of a size or a load, or Declared, as the spec lists them.
-	// Default Random.
+	// order of the sizes, and of the latency loads of each size and repeat: Random, so that a drift of
+	// the testbed is not the effect of a size or a load, or Declared. Default Random.
 	// +optional
 	Order MeasurementOrder `json:"order,omitempty"`
 
@@ -161,10 +159,9 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.minimumLoad) || !has(self.minimumFramesPerSecond) || self.minimumFramesPerSecond == 1000",message="give either minimumLoad or minimumFramesPerSecond",fieldPath=".minimumLoad"
 // +kubebuilder:validation:XValidation:rule="!has(self.maximumLoad) || !has(self.maximumFramesPerSecond)",message="give either maximumLoad or maximumFramesPerSecond",fieldPath=".maximumLoad"
 type Throughput struct {
-	// method of the search. Absent: the profile's, or MLRsearch (RFC 9971), which searches
-	// for all goals at once. RFC2544, TST009 and TST009WithLossVerification search for one
-	// goal after the other and share trials at equal loads. They decide by single trials, so
-	// durationSumMilliseconds must equal trialMilliseconds and exceedPercent must be 0.
+	// method of the search. Absent: the profile's, or MLRsearch (RFC 9971), which searches for all
+	// goals at once. The others search for one goal after the other and decide by single trials:
+	// durationSumMilliseconds must equal trialMilliseconds, and exceedPercent must be 0.
 	// +optional
 	Method SearchMethod `json:"method,omitempty"`
 
@@ -309,10 +306,9 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(has(self.preset) && has(self.loads))",message="give either preset or loads",fieldPath=".preset"
 // +kubebuilder:validation:XValidation:rule="!has(self.taggedFrame) || !has(self.trialMilliseconds)",message="with taggedFrame leave trialMilliseconds out, and set taggedFrame.streamMilliseconds",fieldPath=".trialMilliseconds"
 type Latency struct {
-	// preset names the loads: Standard (idle, pdr50, pdr90), CSIT (idle, pdr10,
-	// pdr50, pdr90), NDR95 (idle, ndr95) or RFC2544 (ndr100). Idle is 1000
-	// frames/s; the others are that percentage of the goal PDR or NDR, which
-	// throughput.goals must have. Absent: Standard, unless loads are given.
+	// preset names the loads: Standard (idle, pdr50, pdr90), CSIT (idle, pdr10, pdr50, pdr90), NDR95
+	// (idle, ndr95) or RFC2544 (ndr100). Idle is 1000 frames/s; the others are percentages of goal PDR
+	// or NDR. Absent: Standard, unless loads are given.
 	// +optional
 	Preset LatencyPreset `json:"preset,omitempty"`
 
@@ -331,11 +327,9 @@ type Latency struct {
 	// +kubebuilder:validation:Maximum=3600000
 	TrialMilliseconds int32 `json:"trialMilliseconds,omitempty"`
 
-	// taggedFrame sends each load as several streams instead of one trial, and times one
-	// frame of each stream separately (RFC 2544 section 26.2). {} has the settings of the
-	// RFC, whose load is preset RFC2544. All other figures cover all frames of all streams,
-	// combined like those of repeats. It needs measurements.repeats of 1. Absent: one trial,
-	// and no tagged frame.
+	// taggedFrame sends each load as several streams, and times one frame of each separately (RFC 2544
+	// section 26.2). {} has the settings of the RFC, whose load is preset RFC2544. All other figures
+	// cover all frames of all streams. It needs measurements.repeats of 1. Absent: no tagged frame.
 	// +optional
 	TaggedFrame *TaggedFrame `json:"taggedFrame,omitempty"`
 }

@@ -59,18 +59,16 @@ type NoisyNeighbor struct {
 	// +kubebuilder:default=Pod
 	Runtime Runtime `json:"runtime,omitempty"`
 
-	// workers is the number of processes. Default 1. A pod is limited to one CPU for each,
-	// and a tenth for what starts them; a virtual machine has one vCPU for each, and one for
-	// each direction of frames.
+	// workers is the number of processes. Default 1. A pod is limited to one CPU for each, and a
+	// tenth; a virtual machine has one vCPU for each, and one for each direction of frames.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	Workers int32 `json:"workers,omitempty"`
 
-	// cpu that the pod requests, also that of a virtual machine. It is the weight against
-	// other pods of the node when they want more than there is. Absent: 100m, for each vCPU
-	// of a virtual machine.
+	// cpu that the pod requests, also that of a virtual machine: its weight against other pods of the
+	// node. Absent: 100m, for each vCPU of a virtual machine.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('1m')) && !quantity(string(self)).isGreaterThan(quantity('1024'))",message="cpu must be 1m to 1024: leave it out for 100m"
 	CPU CPUQuantity `json:"cpu,omitempty"`
@@ -81,9 +79,8 @@ type NoisyNeighbor struct {
 	// +kubebuilder:validation:Maximum=100
 	LoadPercent *int32 `json:"loadPercent,omitempty"`
 
-	// memory that all workers of a Memory neighbor write to together, at least 4Mi. The pod
-	// requests it and a little more, and a virtual machine has it in addition to what its
-	// guest needs. Absent: 256Mi.
+	// memory that all workers of a Memory neighbor write to together, at least 4Mi. The pod requests a
+	// little more, and a virtual machine has it in addition to its guest's. Absent: 256Mi.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('4Mi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 4Mi to 16Ti"
 	Memory ByteQuantity `json:"memory,omitempty"`
@@ -166,9 +163,9 @@ type NoisyNeighborReport struct {
 	// +optional
 	IntendedMilliCPU *int64 `json:"intendedMilliCPU,omitempty"`
 
-	// milliCPU that the neighbor took. For a pod it is what its container counted, without
-	// the kernel's work on frames. For a virtual machine it is what its guest counted, with
-	// its kernel's work, and without what its hypervisor took.
+	// milliCPU that the neighbor took: what a pod's container counted, without the kernel's work on
+	// frames, or what a virtual machine's guest counted, with its kernel's work and without its
+	// hypervisor's.
 	// +optional
 	MilliCPU *int64 `json:"milliCPU,omitempty"`
 

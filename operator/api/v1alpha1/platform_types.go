@@ -115,9 +115,9 @@ type Platform struct {
 	// +kubebuilder:default=Kernel
 	Boot Boot `json:"boot,omitempty"`
 
-	// onDifference says what happens when KubeVirt reports another machine than was requested
-	// (vCPUs, memory, queues, MAC addresses): Warn adds the warning VirtualMachineMismatch to the
-	// figures, Fail ends the run with that reason before it measures. Default Warn.
+	// onDifference is what happens when KubeVirt reports another machine than was requested: Warn adds
+	// the warning VirtualMachineMismatch to the figures, Fail ends the run with that reason before it
+	// measures. Default Warn.
 	// +optional
 	// +kubebuilder:default=Warn
 	OnDifference OnDifference `json:"onDifference,omitempty"`

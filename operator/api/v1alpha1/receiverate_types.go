@@ -51,7 +51,7 @@ type ReceiveRateResult struct {
 	// +optional
 	Lateness *DelayQuantiles `json:"lateness,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as LoadNotReached.
+	// doubts about the figures, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

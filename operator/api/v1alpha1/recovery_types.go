@@ -134,7 +134,7 @@ type RecoveryResult struct {
 	// +optional
 	Lateness *DelayQuantiles `json:"lateness,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as UnsteadyPacing.
+	// doubts about the figures, such as UnsteadyPacing.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

@@ -107,9 +107,8 @@ type ResultSummary struct {
 
 // FrameResult has the results for one frame size, mix or packet.
 type FrameResult struct {
-	// size names what was sent, unique in the run: a frame size in bytes such as
-	// "64", a mix's name such as "imix", or "udp-" and the payload in bytes of a
-	// packet in fragments, such as "udp-4096". Figures refer to it.
+	// size names what was sent, unique in the run: a frame size such as "64", a mix such as "imix", or
+	// a packet in fragments such as "udp-4096". Figures refer to it.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -125,9 +124,8 @@ type FrameResult struct {
 	// +kubebuilder:validation:MaxLength=20
 	Mix string `json:"mix,omitempty"`
 
-	// packet is set where packets were sent in fragments: then all rates, loads and counts of
-	// frames in this entry are those of whole packets, and frameBytes is the frame that the
-	// packet would be in one piece.
+	// packet is set where packets were sent in fragments: rates, loads and counts of this entry are
+	// then those of whole packets, and frameBytes is the frame that one would be in one piece.
 	// +optional
 	Packet *PacketResult `json:"packet,omitempty"`
 
@@ -170,9 +168,8 @@ type FrameResult struct {
 	// +optional
 	Soak *SoakResult `json:"soak,omitempty"`
 
-	// firstFrame is the delay of the warm-up's first frame in each direction: the first frame
-	// of this size that the chain saw. Absent without a warm-up, and for a direction whose
-	// first frame was lost.
+	// firstFrame is the delay of the first frame of this size, in the warm-up, in each direction.
+	// Absent without a warm-up, and for a direction that lost it.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
@@ -198,9 +195,8 @@ type LatencyResult struct {
 	// +kubebuilder:validation:MaxLength=20
 	Load string `json:"load,omitempty"`
 
-	// intendedFramesPerSecond is the load of each direction; with
-	// traffic.reversePercent, of the forward one. With repeats it is their mean,
-	// which differs where the load is a share of a throughput.
+	// intendedFramesPerSecond is the load of each direction; with traffic.reversePercent, of the
+	// forward one. With repeats it is their mean.
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 
@@ -227,23 +223,22 @@ type LatencyResult struct {
 	// +kubebuilder:validation:MaxItems=2
 	Directions []LatencyDirectionResult `json:"directions,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as LoadNotReached.
+	// doubts about the figures, such as LoadNotReached.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
 	// awayPartsPerMillion is the largest share of a trial in which other work held a core that sends.
-	// Absent: never for more than 1 ms, or no frame leaves late for it.
+	// Absent: never for more than 1 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
 	AwayPartsPerMillion int64 `json:"awayPartsPerMillion,omitempty"`
 }
 
-// DirectionResult is one direction of a load. All delays are one-way. Over
-// repeats, frames are added up, the smallest and largest delay are those of all
-// repeats, and every other delay is the mean of the repeats' own.
+// DirectionResult is one direction of a load; all delays are one-way. Over repeats, frames are
+// added up, extremes are those of all repeats, and every other delay is a mean.
 type DirectionResult struct {
 	// direction is Forward (west to east) or Reverse.
 	// +required
@@ -325,8 +320,8 @@ type DirectionResult struct {
 	// +optional
 	DelaySinceDeparture *DelayQuantiles `json:"delaySinceDeparture,omitempty"`
 
-	// delayVariation is |IPDV|, the difference between consecutive frames' delays (RFC 3393, RFC 5481
-	// section 4.1). Absent without two such frames, and with driver TRex.
+	// delayVariation is |IPDV|, of consecutive frames' delays (RFC 5481 section 4.1). Absent without
+	// two such frames, and with driver TRex.
 	// +optional
 	DelayVariation Delays `json:"delayVariation,omitzero"`
 

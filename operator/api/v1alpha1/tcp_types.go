@@ -98,8 +98,8 @@ type TCPStreamsResult struct {
 }
 
 // TCPDirectionResult is one direction, with all connections together. Over repeats, rates are
-// means rounded down, retransmits and round trip times are means rounded up, and the smallest and
-// largest round trip time are those of all repeats.
+// means rounded down, retransmits and round trip times are means rounded up, and extremes are
+// those of all repeats.
 type TCPDirectionResult struct {
 	// direction is Forward (data from west to east) or Reverse.
 	// +required
@@ -128,9 +128,8 @@ type TCPDirectionResult struct {
 	// +optional
 	RoundTripTime *TCPRoundTripTime `json:"roundTripTime,omitempty"`
 
-	// senderCPUPartsPerMillion is the sending program's CPU time as a share of the time,
-	// 1000000 for one whole CPU. It does not include the kernel's work outside of the
-	// program's system calls.
+	// senderCPUPartsPerMillion is the sending program's CPU time as a share of the time, without the
+	// kernel's work outside of its system calls.
 	// +required
 	SenderCPUPartsPerMillion int64 `json:"senderCPUPartsPerMillion"`
 
@@ -159,7 +158,7 @@ type TCPDirectionResult struct {
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as EndpointCeiling.
+	// doubts about the figures, such as EndpointCeiling.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
@@ -204,9 +203,8 @@ type TCPEnd struct {
 	// +optional
 	Program *Program `json:"program,omitempty"`
 
-	// threading is Single where one thread serves all connections of a trial, as
-	// iperf3 does before version 3.16, and PerConnection where each has its own.
-	// Absent with TRex, whose threads are those of its ports.
+	// threading is Single where one thread serves all connections of a trial (iperf3 before 3.16), and
+	// PerConnection where each has its own. Absent with TRex.
 	// +optional
 	Threading Threading `json:"threading,omitempty"`
 

@@ -338,8 +338,8 @@ type CalibrationFrame struct {
 	// +kubebuilder:validation:Minimum=0
 	LowestFramesPerSecond *int64 `json:"lowestFramesPerSecond,omitempty"`
 
-	// latencyBiasNanoseconds is the median one-way delay without a device at 1,000 frames/s. It is
-	// reported, not subtracted; bias of latency[], fixedLoad[] and soak is that at a load.
+	// latencyBiasNanoseconds is the median one-way delay without a device at 1,000 frames/s. It is not
+	// subtracted; bias of latency[], fixedLoad[] and soak is that at a load.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	LatencyBiasNanoseconds int64 `json:"latencyBiasNanoseconds"`

@@ -26,9 +26,8 @@ const (
 	CauseMaximumLoad UpperBoundCause = "MaximumLoad"
 )
 
-// ThroughputResult is what the search found for one goal. All rates are those
-// of each direction, the slower where they differ; with traffic.reversePercent,
-// those of the forward direction.
+// ThroughputResult is what the search found for one goal. Rates are those of each direction, the
+// slower where they differ; with traffic.reversePercent, of the forward one.
 type ThroughputResult struct {
 	// goal is the name of the goal.
 	// +required
@@ -120,7 +119,7 @@ type ThroughputResult struct {
 	// +optional
 	Censored *CensoredRepeats `json:"censored,omitempty"`
 
-	// doubts are why the figures may not be the device's, such as UnsteadyPacing.
+	// doubts about the figures, such as UnsteadyPacing.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

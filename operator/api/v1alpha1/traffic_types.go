@@ -85,8 +85,7 @@ type FrameRange struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.reversePercent) || self.reversePercent == 100 || !has(self.directions) || self.directions == 'Both'",message="reversePercent is only for directions Both: leave it out, or send in both directions",fieldPath=".reversePercent"
 // +kubebuilder:validation:XValidation:rule="!has(self.packets) || self.packets.size() == 0 || !has(self.flows) || self.flows == 1",message="packets in fragments have one flow in each direction: set flows to 1, or measure packets in a separate run",fieldPath=".packets"
 type Traffic struct {
-	// kind is what the generator's frames carry: UDP. TCP connections have no frames of a
-	// stated size and rate; measurements.tcp measures them. Default UDP.
+	// kind is what the frames carry: UDP. measurements.tcp measures TCP. Default UDP.
 	// +optional
 	// +kubebuilder:default=UDP
 	Kind TrafficKind `json:"kind,omitempty"`
@@ -102,9 +101,8 @@ type Traffic struct {
 	// +kubebuilder:default=Both
 	Directions Directions `json:"directions,omitempty"`
 
-	// reversePercent is the reverse direction's share of every load, with
-	// directions Both: with 10, a load of 1000 frames/s is 1000 forward and 100 in
-	// reverse. Rates in results are those of the forward direction. Default 100.
+	// reversePercent is the reverse direction's share of every load, with directions Both. Rates in
+	// results are those of the forward direction. Default 100.
 	// +optional
 	// +kubebuilder:default=100
 	// +kubebuilder:validation:Minimum=1
@@ -138,10 +136,9 @@ type Traffic struct {
 	// +kubebuilder:validation:MaxItems=4
 	IMIX []FrameMix `json:"imix,omitempty"`
 
-	// packets are UDP packets that are too large for a frame and are sent as IP fragments
-	// that fit the path's smallest MTU, each measured like a frame size, after the others.
-	// Loads and rates count whole packets, as do all figures named frames. A packet is
-	// received when all its fragments have arrived. Absent: none.
+	// packets are UDP packets that are too large for a frame and are sent as IP fragments that fit the
+	// path's smallest MTU, each measured like a size, after the others. Loads, rates and frames are
+	// whole packets; one is received when all its fragments have arrived. Absent: none.
 	// +optional
 	// +listType=map
 	// +listMapKey=payloadBytes
@@ -155,9 +152,8 @@ type Traffic struct {
 	// +kubebuilder:validation:Maximum=1000000
 	Flows int32 `json:"flows,omitempty"`
 
-	// flowVariation names the header fields that differ from flow to flow. Several count up
-	// at once, so each flow has its own value in each of them until the values run out; any
-	// two distinguish a million flows. Default SourcePort. It has no effect with one flow.
+	// flowVariation names the header fields that differ from flow to flow. Several count up at once;
+	// any two distinguish a million flows. Default SourcePort. It has no effect with one flow.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="flowVariation names a value twice: leave one out"
@@ -166,9 +162,8 @@ type Traffic struct {
 	// +kubebuilder:validation:MaxItems=4
 	FlowVariation []FlowField `json:"flowVariation,omitempty"`
 
-	// flowOrder is Sequential or Random. Sequential sends one frame of each flow in turn;
-	// Random takes each frame's flow from a pseudo-random sequence, evenly spread, the same
-	// in every trial (RFC 4814). Default Sequential.
+	// flowOrder is Sequential (one frame of each flow in turn) or Random (a pseudo-random sequence,
+	// evenly spread, the same in every trial; RFC 4814). Default Sequential.
 	// +optional
 	// +kubebuilder:default=Sequential
 	FlowOrder FlowOrder `json:"flowOrder,omitempty"`
