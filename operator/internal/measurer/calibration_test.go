@@ -1,6 +1,7 @@
 package measurer
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -43,13 +44,15 @@ func TestCalibrationAfterTheChain(t *testing.T) {
 	again, killed := newLab(), errors.New("killed")
 	again.calibrateLoads = true
 	again.chainReady()
+	ctx, kill := context.WithCancelCause(t.Context())
 	again.before = func(trial int, _ *measure.Outcome) error {
 		if trial == len(records)-1 {
+			kill(killed)
 			return killed
 		}
 		return nil
 	}
-	if err := again.measurer("a").Run(t.Context()); !errors.Is(err, killed) {
+	if err := again.measurer("a").Run(ctx); !errors.Is(err, killed) {
 		t.Fatal(err)
 	}
 	if err := again.measurer("b").Run(t.Context()); err != nil {
@@ -110,6 +113,14 @@ func TestNoCalibrationAfterTheChain(t *testing.T) {
 				return nil
 			}
 		},
+		"a trial fails without a reason": func(l *lab) {
+			l.before = func(int, *measure.Outcome) error {
+				if len(l.opened) == 3 {
+					return errors.New("port cal0 is gone")
+				}
+				return nil
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab()
@@ -124,7 +135,7 @@ func TestNoCalibrationAfterTheChain(t *testing.T) {
 				t.Errorf("next is %+v, %v", next, err)
 			}
 			if !slices.ContainsFunc(got.Warnings, func(w v1alpha1.Warning) bool {
-				return w.Code == v1alpha1.WarningNotCalibrated && strings.Contains(w.Message, "because port cal0 is gone (PortMissing)")
+				return w.Code == v1alpha1.WarningNotCalibrated && strings.Contains(w.Message, "port cal0 is gone (")
 			}) {
 				t.Errorf("%+v", got.Warnings)
 			}

@@ -144,16 +144,19 @@ func (m *Measurer) measure(ctx context.Context) error {
 // keepUnlessNeeded returns the error of a step. Where a failure costs only the delay without a device at
 // the loads, which comes after everything else, it keeps a record that says so instead.
 func (m *Measurer) keepUnlessNeeded(ctx context.Context, step procedure.Step, err error) error {
-	var failure *measure.Failure
-	if step.Stage != measure.StageCalibrateLoad || !errors.As(err, &failure) {
+	if step.Stage != measure.StageCalibrateLoad || ctx.Err() != nil {
 		return err
+	}
+	reason, why := v1alpha1.ReasonGeneratorUnreliable, err
+	if failure := (*measure.Failure)(nil); errors.As(err, &failure) {
+		reason, why = failure.Reason, failure.Err
 	}
 	m.Log.Warn("the delay without a device stays unknown at the loads", "error", err.Error())
 	return m.keep(ctx, measure.Record{
 		Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat, Trial: step.Trial,
 		Outcome: measure.Outcome{
 			StartedAt: time.Now().Round(0),
-			Doubts:    []measure.Doubt{{Code: failure.Reason, Detail: shorten(failure.Err.Error()), Invalid: true}},
+			Doubts:    []measure.Doubt{{Code: reason, Detail: shorten(why.Error()), Invalid: true}},
 		},
 	})
 }

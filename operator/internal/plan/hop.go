@@ -33,12 +33,18 @@ func (p *Plan) Hop() (measure.Hop, string) {
 		}
 		names = append(names, fmt.Sprintf("%q", f.Name))
 	}
-	for _, f := range p.Functions {
+	for i, f := range p.Functions {
+		where := ""
 		if f.IsVM() {
-			return measure.HopTap, fmt.Sprintf("function %q is a virtual machine on node %q, and does not work on the core that sends", f.Name, p.DeviceNode)
+			where = fmt.Sprintf("function %q is a virtual machine on node %q, and does not work on the core that sends", f.Name, p.DeviceNode)
+		} else if what := plannerOf(v1alpha1.Function(f.Config.Function)).elsewhere(p.DeviceNode); what != "" {
+			where = fmt.Sprintf("function %q %s that need not work on the core that sends", f.Name, what)
 		}
-		if what := plannerOf(v1alpha1.Function(f.Config.Function)).elsewhere(p.DeviceNode); what != "" {
-			return measure.HopTap, fmt.Sprintf("function %q %s that need not work on the core that sends", f.Name, what)
+		if where != "" && i > 0 {
+			where += "; a pod before it works there, and may be the limit"
+		}
+		if where != "" {
+			return measure.HopTap, where
 		}
 	}
 	return measure.HopInline, fmt.Sprintf("frames pass over a bridge of node %q to a pod with function %s, whose kernel forwards on the core that sends",

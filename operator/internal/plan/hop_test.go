@@ -54,7 +54,7 @@ func TestHop(t *testing.T) {
 		{"machine last, both directions", vmAt(2, v1alpha1.DirectionsBoth), measure.HopTap, `"router-3" is a virtual machine`},
 		{"machine last, forward alone", vmAt(2, v1alpha1.DirectionsForward), measure.HopTap, `"router-3" is a virtual machine`},
 		{"machine first, reverse alone", vmAt(0, v1alpha1.DirectionsReverse), measure.HopTap, `"router-1" is a virtual machine`},
-		{"machine in the middle", vmAt(1, v1alpha1.DirectionsBoth), measure.HopTap, `"router-2" is a virtual machine`},
+		{"machine in the middle", vmAt(1, v1alpha1.DirectionsBoth), measure.HopTap, "the core that sends; a pod before it works there"},
 		{"virtual functions on two nodes", func() plan.Input { return plantest.SRIOV(2) }, measure.HopSeparate, `on node "generator" and the chain runs on node "device"`},
 		{"virtual functions on one node", oneNode, measure.HopSeparate, `port west of function "router-1" is a network card`},
 		{"virtual functions of machines", func() plan.Input { return plantest.VMSRIOV(2) }, measure.HopSeparate, "runs on node"},

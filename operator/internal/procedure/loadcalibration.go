@@ -59,10 +59,16 @@ func (loadCalibrationOf) fill(w *replay, p *part, records []measure.Record) erro
 		return nil
 	}
 	p.next = w.trial(p.size, rate, w.calibrationDuration())
-	if err := p.once(records); err != nil || p.over && (nothingReceived(p.last().Outcome) || fellShort(*p.last())) {
+	if err := p.once(records); err != nil || p.over && tooFast(*p.last()) {
 		p.over, p.skipped = true, true
 	}
 	return nil
+}
+
+// tooFast reports whether a trial without a device did not carry its load: then its delays are those of the
+// generator's full ring.
+func tooFast(r measure.Record) bool {
+	return nothingReceived(r.Outcome) || fellShort(r) || r.Outcome.LossOverTime()*1e6 > maxUnsent
 }
 
 // timedRate returns the rate that the load of a calibration's part was measured at, over repeats

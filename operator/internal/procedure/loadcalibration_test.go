@@ -115,6 +115,13 @@ func TestUnreliableLoadCalibration(t *testing.T) {
 				d.ReceivedFrames = d.SentFrames
 			}
 		},
+		"the ring is full": func(r *measure.Record) {
+			for i := range r.Outcome.Directions {
+				d := &r.Outcome.Directions[i]
+				d.OverflowFrames = d.SentFrames / 100
+				d.ReceivedFrames = d.SentFrames - d.OverflowFrames
+			}
+		},
 	} {
 		instr := calibratedLoads()
 		b := newBench(hardCap())

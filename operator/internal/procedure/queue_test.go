@@ -270,3 +270,19 @@ func TestRepeatsOfDifferentLengths(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
+
+// TestBudgetBeginsWithTheLog: time that the other side, or a session that was dropped, took has passed too.
+func TestBudgetBeginsWithTheLog(t *testing.T) {
+	instr := besideInstructions(true)
+	instr.Calibration = nil
+	records := noisyRun(t, instr, nil)
+	sides, _ := replaySides(instr, records, "")
+	for _, side := range sides {
+		if !side.started.Equal(records[0].Outcome.StartedAt) {
+			t.Errorf("side %t began at %v, want %v", side.side, side.started, records[0].Outcome.StartedAt)
+		}
+	}
+	if len(sides) != 2 || !records[len(records)-1].Outcome.StartedAt.After(records[0].Outcome.StartedAt) {
+		t.Errorf("%d sides", len(sides))
+	}
+}

@@ -113,7 +113,7 @@ type replay struct {
 	instr measure.Instructions
 	// parts have begun; only the last of them may be open.
 	parts []*part
-	// started is when the first trial began.
+	// started is when the first trial of the log began, also of another side or of a session that was dropped.
 	started time.Time
 	// err says why the open part cannot continue.
 	err error
@@ -122,13 +122,10 @@ type replay struct {
 }
 
 // replayRecords goes through the phases along the records.
-func replayRecords(instr measure.Instructions, records []measure.Record) *replay {
-	w := &replay{instr: instr}
+func replayRecords(instr measure.Instructions, records []measure.Record, started time.Time) *replay {
+	w := &replay{instr: instr, started: started}
 	if w.err = validate(instr); w.err != nil {
 		return w
-	}
-	if len(records) > 0 {
-		w.started = records[0].Outcome.StartedAt
 	}
 	rest := records
 	for _, ph := range phases(instr) {

@@ -3,6 +3,7 @@ package procedure
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -52,17 +53,21 @@ func replaySides(instr measure.Instructions, records []measure.Record, session s
 			next = sessionOf(records[i+1])
 		}
 		if next != "" && next != sessionOf(r) {
-			found.end(instr, kept)
+			found.end(instr, kept, records[0].Outcome.StartedAt)
 		}
 	}
-	return replayEach(instr, kept), found
+	started := time.Time{}
+	if len(records) > 0 {
+		started = records[0].Outcome.StartedAt
+	}
+	return replayEach(instr, kept, started), found
 }
 
-// replayEach replays the records of each side.
-func replayEach(instr measure.Instructions, kept [][]measure.Record) []*replay {
+// replayEach replays the records of each side. The first trial of the log began at started.
+func replayEach(instr measure.Instructions, kept [][]measure.Record, started time.Time) []*replay {
 	out := make([]*replay, len(kept))
 	for n, side := range sidesOf(instr) {
-		out[n] = replayRecords(instr, kept[n])
+		out[n] = replayRecords(instr, kept[n], started)
 		out[n].side = side
 	}
 	return out
@@ -70,8 +75,8 @@ func replayEach(instr measure.Instructions, kept [][]measure.Record) []*replay {
 
 // end leaves the records that count after the end of a session: of each side, those before the unit
 // that one of them is in. An error stays what it is: the measurement does not continue after it.
-func (s *severed) end(instr measure.Instructions, kept [][]measure.Record) {
-	sides := replayEach(instr, kept)
+func (s *severed) end(instr measure.Instructions, kept [][]measure.Record, started time.Time) {
+	sides := replayEach(instr, kept, started)
 	for _, w := range sides {
 		if w.err != nil {
 			return

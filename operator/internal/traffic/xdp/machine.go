@@ -140,8 +140,8 @@ func schedstatIn(kernel procfs.FS) (stat procfs.ProcSchedstat, err error) {
 	return thread.Schedstat()
 }
 
-// away is how long the sending threads were kept off their cores in a trial, and the
-// longest time of it.
+// away is how long a sending thread was kept off its core in a trial, of the threads the longest, and
+// the longest time of it. Each direction has one thread at most, and two do not add up for either.
 type away struct{ all, longest time.Duration }
 
 const (
@@ -180,7 +180,7 @@ func (d *Driver) noteRate(o measure.Outcome) {
 func awayFrom(senders []*sender, steal time.Duration) (a away) {
 	for _, s := range senders {
 		taken := s.held.waited + steal
-		a.all += min(time.Duration(s.kept.Away), taken)
+		a.all = max(a.all, min(time.Duration(s.kept.Away), taken))
 		a.longest = max(a.longest, min(time.Duration(s.kept.LongestAway), taken))
 	}
 	return a

@@ -229,3 +229,13 @@ func spinOn(t *testing.T, cpu int) (stop func()) {
 	t.Cleanup(stop)
 	return stop
 }
+
+// TestAwayOfTwoThreads: two threads that were kept off their cores at the same time cost neither
+// direction more than one of them does.
+func TestAwayOfTwoThreads(t *testing.T) {
+	one := &sender{kept: &trafficTransmitter{Away: 10e6, LongestAway: 4e6}, held: held{waited: 20 * time.Millisecond}}
+	other := &sender{kept: &trafficTransmitter{Away: 8e6, LongestAway: 6e6}, held: held{waited: 20 * time.Millisecond}}
+	if got := awayFrom([]*sender{one, other}, 0); got != (away{10 * time.Millisecond, 6 * time.Millisecond}) {
+		t.Errorf("%+v", got)
+	}
+}
