@@ -276,13 +276,16 @@ func TestBudgetBeginsWithTheLog(t *testing.T) {
 	instr := besideInstructions(true)
 	instr.Calibration = nil
 	records := noisyRun(t, instr, nil)
+	for i := range records {
+		records[i].Outcome.StartedAt = time.Unix(int64(10*i), 0)
+	}
 	sides, _ := replaySides(instr, records, "")
 	for _, side := range sides {
 		if !side.started.Equal(records[0].Outcome.StartedAt) {
 			t.Errorf("side %t began at %v, want %v", side.side, side.started, records[0].Outcome.StartedAt)
 		}
 	}
-	if len(sides) != 2 || !records[len(records)-1].Outcome.StartedAt.After(records[0].Outcome.StartedAt) {
+	if len(sides) != 2 {
 		t.Errorf("%d sides", len(sides))
 	}
 }
