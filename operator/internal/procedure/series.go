@@ -50,13 +50,9 @@ func slotsKept(instr measure.Instructions, records []measure.Record) int {
 	}
 	room := freeBytes(instr) / furtherShare
 	for _, slots := range seriesSlots {
-		if trials*slots*seriesSlotBytes > room {
-			continue
+		if max(trials*slots, slots+taken/seriesSlotBytes)*seriesSlotBytes <= room {
+			return slots
 		}
-		if taken+slots*seriesSlotBytes > room {
-			return 0
-		}
-		return slots
 	}
 	return 0
 }
