@@ -139,11 +139,11 @@ func TestRunThatCannotBeDeleted(t *testing.T) {
 		t.Errorf("left are %s", got)
 	}
 	close(recorder.Events)
-	var told bool
+	var named bool
 	for text := range recorder.Events {
-		told = told || strings.HasPrefix(text, "Warning HistoryLimit") && strings.Contains(text, `"lab/a"`) && strings.Contains(text, "protected")
+		named = named || strings.HasPrefix(text, "Warning HistoryLimit") && strings.Contains(text, `"lab/a"`) && strings.Contains(text, "protected")
 	}
-	if !told {
+	if !named {
 		t.Error("no event names the run that cannot be deleted")
 	}
 }
