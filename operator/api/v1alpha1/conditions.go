@@ -248,7 +248,8 @@ const (
 	// node. Only an event has it.
 	ReasonBridgeCleanupIncomplete = "BridgeCleanupIncomplete"
 
-	// ReasonHistoryLimit: a finished run was deleted, because its Testbed has more than historyLimit. Only an event has it.
+	// ReasonHistoryLimit: a finished run was deleted, or cannot be, because its Testbed has more than historyLimit. Only an
+	// event has it.
 	ReasonHistoryLimit = "HistoryLimit"
 
 	// ReasonReady: the testbed can take runs.

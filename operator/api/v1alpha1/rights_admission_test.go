@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -85,5 +86,47 @@ func TestCustomNeedsTheRightToCreatePods(t *testing.T) {
 	}
 	if err := editor.Create(context.Background(), object(t, goodRun, nil), client.DryRunAll); err != nil {
 		t.Errorf("a router: %v", err)
+	}
+}
+
+// TestFinalizerOfARunIsKept: without its finalizer, a run that is deleted frees its testbed while its pods use it. So
+// who may only make runs may not remove it, and may do all else.
+func TestFinalizerOfARunIsKept(t *testing.T) {
+	editor := as(t, "edits-runs", mayMakeRuns)
+	manager := as(t, "finalizes-runs", mayMakeRuns, rbacv1.PolicyRule{APIGroups: []string{"vnfbench.io"}, Resources: []string{"benchmarkruns"}, Verbs: []string{"delete"}},
+		rbacv1.PolicyRule{APIGroups: []string{"vnfbench.io"}, Resources: []string{"benchmarkruns/finalizers"}, Verbs: []string{"update"}})
+	run := object(t, goodRun, nil)
+	run.SetName("with-finalizer")
+	run.SetFinalizers([]string{v1alpha1.Finalizer, "example.com/theirs"})
+	if err := editor.Create(context.Background(), run); err != nil {
+		t.Fatal(err)
+	}
+	patch := func(c client.Client, text string) error {
+		return c.Patch(context.Background(), run.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(text)))
+	}
+	replaced := run.DeepCopy()
+	replaced.SetFinalizers(nil)
+	for name, err := range map[string]error{
+		"all":      patch(editor, `{"metadata":{"finalizers":null}}`),
+		"ours":     patch(editor, `{"metadata":{"finalizers":["example.com/theirs"]}}`),
+		"replaced": editor.Update(context.Background(), replaced),
+	} {
+		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "edits-runs may not update benchmarkruns/finalizers in namespace default") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"suspend": `{"spec":{"suspend":true}}`,
+		"theirs":  `{"metadata":{"finalizers":["` + v1alpha1.Finalizer + `"]}}`,
+	} {
+		if err := patch(editor, text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := patch(manager, `{"metadata":{"finalizers":null}}`); err != nil {
+		t.Errorf("with the right: %v", err)
+	}
+	if err := manager.Delete(context.Background(), run); err != nil {
+		t.Error(err)
 	}
 }

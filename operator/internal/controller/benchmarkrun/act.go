@@ -291,7 +291,7 @@ func (r *Reconciler) deleteNetworks(ctx context.Context, s *scope) error {
 	}
 	for i := range list.Items {
 		network := &list.Items[i]
-		if !metav1.IsControlledBy(network, s.run) {
+		if !belongsTo(s.run, network) {
 			continue
 		}
 		network.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
@@ -332,7 +332,7 @@ func (r *Reconciler) deleteAll(ctx context.Context, s *scope, objects []chain.Ob
 			continue
 		case err != nil:
 			return fmt.Errorf("reading %s %q: %w", kind.Kind, object.GetName(), err)
-		case !metav1.IsControlledBy(found, s.run):
+		case !belongsTo(s.run, found):
 			continue
 		}
 		if err := r.Client.Delete(ctx, found, client.Preconditions{UID: &found.UID}); client.IgnoreNotFound(err) != nil {
@@ -340,6 +340,15 @@ func (r *Reconciler) deleteAll(ctx context.Context, s *scope, objects []chain.Ob
 		}
 	}
 	return nil
+}
+
+// belongsTo reports whether the run made an object. With --cascade=orphan the garbage collector takes the owner off all
+// that a deleted run has: its label is left.
+func belongsTo(run *v1alpha1.BenchmarkRun, object metav1.Object) bool {
+	if owner := metav1.GetControllerOf(object); owner != nil {
+		return owner.UID == run.UID
+	}
+	return object.GetLabels()[v1alpha1.LabelRun] == string(run.UID)
 }
 
 func configMapNamed(name string) *corev1.ConfigMap {

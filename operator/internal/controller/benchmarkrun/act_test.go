@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -157,5 +159,38 @@ func TestQuotaIsWaitedFor(t *testing.T) {
 	}
 	if _, ok := newScope(admitted).waitOut(errors.New("exceeded quota")); ok {
 		t.Error("an error that the API server did not give")
+	}
+}
+
+// TestOrphansAreDeleted checks that a run deletes what has lost its owner, and nothing of another owner or without the
+// run's label.
+func TestOrphansAreDeleted(t *testing.T) {
+	mine := map[string]string{v1alpha1.LabelRun: "run-uid"}
+	owner := func(uid types.UID) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "BenchmarkRun", Name: "run", UID: uid, Controller: ptr.To(true)}}
+	}
+	for name, test := range map[string]struct {
+		labels map[string]string
+		owners []metav1.OwnerReference
+		goes   bool
+	}{
+		"own":                         {mine, owner("run-uid"), true},
+		"orphan":                      {mine, nil, true},
+		"another owner":               {mine, owner("other-uid"), false},
+		"no label":                    {nil, nil, false},
+		"the label of another run":    {map[string]string{v1alpha1.LabelRun: "other-uid"}, nil, false},
+		"own, and the label is taken": {nil, owner("run-uid"), true},
+	} {
+		s := newScope(held, deleted)
+		object := configMapNamed(s.names.Plan)
+		object.Namespace, object.Labels, object.OwnerReferences = s.run.Namespace, test.labels, test.owners
+		c := fakeCluster(t, object)
+		if err := (&Reconciler{Client: c, Reader: c}).deleteRecords(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		err := c.Get(t.Context(), client.ObjectKeyFromObject(object), &corev1.ConfigMap{})
+		if apierrors.IsNotFound(err) != test.goes {
+			t.Errorf("%s: goes %t, want %t", name, !test.goes, test.goes)
+		}
 	}
 }

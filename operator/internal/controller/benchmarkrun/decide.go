@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -108,7 +109,8 @@ func decideFinished(s *scope) decision {
 func tearDownThen(s *scope, next decision) decision {
 	switch {
 	case s.podsRemain():
-		return decision{action: actStopPods, wait: next.wait, after: s.heldFor()}
+		// The end of a Job that was orphaned triggers no run.
+		return decision{action: actStopPods, wait: next.wait, after: cmp.Or(s.heldFor(), podCheckInterval)}
 	case queue.Occupies(s.run):
 		return decision{action: actRelease, wait: next.wait}
 	}

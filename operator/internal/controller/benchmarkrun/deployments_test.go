@@ -53,8 +53,8 @@ func TestDecideDeployments(t *testing.T) {
 		"new pods are ready":         {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", ready))), actOpenChain, "", 0},
 		"the second measures":        {newScope(launched, deployed(2, 2), measured, functions(of("2", ready), of("2", ready)), measurers(pod("m", running))), actWait, "", 0},
 		"resumed, the next is made":  {newScope(launched, deployed(2, 2), functions(of("2", leaving(ready)), of("2", leaving(ready))), after(time.Hour)), actWait, v1alpha1.ReasonRedeploying, 330 * time.Second},
-		"suspended":                  {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", running)), suspended), actStopPods, v1alpha1.ReasonSuspended, 0},
-		"deleted":                    {newScope(launched, deployed(1, 2), functions(leaving(ready), leaving(ready)), deleted), actStopPods, "", 0},
+		"suspended":                  {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", running)), suspended), actStopPods, v1alpha1.ReasonSuspended, podCheckInterval},
+		"deleted":                    {newScope(launched, deployed(1, 2), functions(leaving(ready), leaving(ready)), deleted), actStopPods, "", podCheckInterval},
 	})
 }
 

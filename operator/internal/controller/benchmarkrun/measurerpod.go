@@ -40,20 +40,20 @@ func (r *Reconciler) readJobEvents(ctx context.Context, s *scope) (err error) {
 	return err
 }
 
-// refusedPod returns the problem of a Job whose pod the API server refuses, or nil. A full quota may get room.
+// refusedPod returns the problem of a Job that cannot create the measurer's pod, or nil. What may pass has startupSeconds.
 func (s *scope) refusedPod() *problem {
 	if !s.awaitsPod() {
 		return nil
 	}
-	since := s.job.CreationTimestamp.Time
-	if len(s.measurers) > 0 {
-		since = s.measurers[0].CreationTimestamp.Time
-	}
+	since := s.lastPod()
 	var first *corev1.Event
 	for i := range s.jobEvents {
 		e := &s.jobEvents[i]
 		if e.Type != corev1.EventTypeWarning || e.Reason != "FailedCreate" || eventTime(*e).Before(since) {
 			continue
+		}
+		if isDenied(e.Message) {
+			return s.podRefused(e, time.Time{})
 		}
 		if first == nil || eventStart(e).Before(eventStart(first)) {
 			first = e
@@ -62,14 +62,37 @@ func (s *scope) refusedPod() *problem {
 	if first == nil {
 		return nil
 	}
-	p := &problem{reason: v1alpha1.ReasonPodForbidden, message: sentence("Job %q cannot create the measurer's pod: %s", s.job.Name, first.Message)}
-	if strings.Contains(first.Message, "exceeded quota") || strings.Contains(first.Message, "failed calling webhook") {
-		p.deadline = since.Add(s.startup())
-		if began := eventStart(first); began.After(since) {
-			p.deadline = began.Add(s.startup())
+	began := since
+	if start := eventStart(first); start.After(since) {
+		began = start
+	}
+	return s.podRefused(first, began.Add(s.startup()))
+}
+
+func (s *scope) podRefused(e *corev1.Event, deadline time.Time) *problem {
+	return &problem{v1alpha1.ReasonPodForbidden, sentence("Job %q cannot create the measurer's pod: %s", s.job.Name, e.Message), deadline}
+}
+
+// lastPod returns when the Job last created a pod, as far as it is known. What failed before is over.
+func (s *scope) lastPod() time.Time {
+	last := s.job.CreationTimestamp.Time
+	if len(s.measurers) > 0 {
+		last = s.measurers[0].CreationTimestamp.Time
+	}
+	for _, e := range s.jobEvents {
+		if e.Reason == "SuccessfulCreate" && eventTime(e).After(last) {
+			last = eventTime(e)
 		}
 	}
-	return p
+	return last
+}
+
+// isDenied reports whether a rule refuses a pod, which no retry changes. The Job controller reports each failure of
+// the API server likewise. A quota may get room, and admission itself may not be ready yet.
+func isDenied(message string) bool {
+	has := func(text string) bool { return strings.Contains(message, text) }
+	return (has("is forbidden") || has("denied the request")) &&
+		!has("exceeded quota") && !has("status unknown for quota") && !has("not yet ready to handle request")
 }
 
 // eventStart returns when what an event reports happened first.

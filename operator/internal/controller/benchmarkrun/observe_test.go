@@ -122,7 +122,7 @@ func TestHeldPods(t *testing.T) {
 		"ended":           {func(*corev1.Pod) {}, 2 * time.Minute, actStopPods, 4 * time.Minute},
 		"ended long ago":  {func(*corev1.Pod) {}, grace + heldTimeout, actRelease, 0},
 		"never scheduled": {func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "", corev1.PodPending }, grace + heldTimeout, actRelease, 0},
-		"may still run":   {func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }, 24 * time.Hour, actStopPods, 0},
+		"may still run":   {func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }, 24 * time.Hour, actStopPods, podCheckInterval},
 	} {
 		t.Run(name, func(t *testing.T) {
 			given := newScope(admitted, deleted)

@@ -41,10 +41,15 @@ func (s *scope) waitsSince(err error) time.Time {
 	if c := meta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionChainReady); c != nil && c.Reason == v1alpha1.ReasonWaiting {
 		since = c.LastTransitionTime.Time
 	}
-	if ready := s.testbedReady(); measure.ReasonOf(err) != "" && ready != nil && ready.Status == metav1.ConditionFalse && ready.LastTransitionTime.Time.Before(since) {
+	if ready := s.testbedReady(); ready != nil && ready.Status == metav1.ConditionFalse && ready.LastTransitionTime.Time.Before(since) && isAbout(ready.Reason, measure.ReasonOf(err)) {
 		since = ready.LastTransitionTime.Time
 	}
 	return since
+}
+
+// isAbout reports whether a testbed that is not ready for one reason has what the run fails with for another.
+func isAbout(ready, failure string) bool {
+	return ready == failure || ready == v1alpha1.ReasonNodesNotReady && failure == v1alpha1.ReasonNoMatchingNode
 }
 
 // passing returns what an error waits for, or "" if waiting does not help.

@@ -90,6 +90,15 @@ func TestNodesWereWaitedForInTheQueue(t *testing.T) {
 	if d, ok := s.waitOut(missing); ok {
 		t.Errorf("waits %s", d.after)
 	}
+	for reason, waits := range map[string]bool{v1alpha1.ReasonInsufficientCPU: true, v1alpha1.ReasonNoMatchingNode: true} {
+		if _, ok := s.waitOut(&measure.Failure{Reason: reason, Passing: true, Err: errors.New("cordoned")}); ok != waits {
+			t.Errorf("%s, which the testbed has not missed: waits %t", reason, ok)
+		}
+	}
+	s = newScope(admitted, withInput, testbedIs("False", v1alpha1.ReasonNodesNotReady), after(301*time.Second))
+	if _, ok := s.waitOut(&measure.Failure{Reason: v1alpha1.ReasonNoMatchingNode, Passing: true, Err: errors.New("cordoned")}); ok {
+		t.Error("waits again for nodes that are not ready")
+	}
 	full := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New("exceeded quota"))
 	if _, ok := s.waitOut(full); !ok {
 		t.Error("a quota that is full since now")
@@ -139,15 +148,29 @@ func TestRefusedReplacement(t *testing.T) {
 			}
 		}
 	}
+	later := func(kind, reason, message string) with {
+		return func(s *scope) {
+			at := metav1.NewTime(epoch.Add(time.Hour + time.Minute))
+			s.jobEvents = append(s.jobEvents, corev1.Event{Type: kind, Reason: reason, Message: message, FirstTimestamp: at, LastTimestamp: at})
+		}
+	}
+	thenRefused := later(corev1.EventTypeWarning, "FailedCreate", `pods "m" is forbidden: violates PodSecurity`)
+	thenCreated := later(corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: m")
 	crashed := measurers(pod("m", ended(137, "Error", "")))
 	checkDecisions(t, map[string]decisionTest{
 		"no replacement yet":             {newScope(launched, withRecords(open), functions(ready, ready), crashed, after(time.Hour)), actWait, "", podCheckInterval},
-		"the replacement is refused":     {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("violates PodSecurity"), after(time.Hour)), actFinish, v1alpha1.ReasonPodForbidden, 0},
+		"the replacement is refused":     {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused(`pods "m" is forbidden: violates PodSecurity`), after(time.Hour)), actFinish, v1alpha1.ReasonPodForbidden, 0},
 		"the pod is gone and refused":    {newScope(launched, withRecords(open), functions(ready, ready), heldBy(""), refused("denied the request"), after(time.Hour)), actFinish, v1alpha1.ReasonPodForbidden, 0},
-		"the quota is full":              {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("exceeded quota: compute"), after(time.Hour)), actWait, v1alpha1.ReasonPending, podCheckInterval},
-		"the quota stays full":           {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("exceeded quota: compute"), after(time.Hour+300*time.Second)), actFinish, v1alpha1.ReasonPodForbidden, 0},
-		"refused while the chain starts": {newScope(launched, withRecords(calibrated), functions(ready, running), crashed, refused("violates PodSecurity"), after(time.Minute)), actFinish, v1alpha1.ReasonPodForbidden, 0},
-		"the measurer runs":              {newScope(launched, withRecords(open), functions(ready, ready), measurers(pod("m", running)), refused("denied the request"), after(time.Hour)), actWait, "", 0},
+		"the quota is full":              {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused(`pods "m" is forbidden: exceeded quota: compute`), after(time.Hour)), actWait, v1alpha1.ReasonPending, podCheckInterval},
+		"the quota stays full":           {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused(`pods "m" is forbidden: exceeded quota: compute`), after(time.Hour+300*time.Second)), actFinish, v1alpha1.ReasonPodForbidden, 0},
+		"refused while the chain starts": {newScope(launched, withRecords(calibrated), functions(ready, running), crashed, refused(`pods "m" is forbidden: violates PodSecurity`), after(time.Minute)), actFinish, v1alpha1.ReasonPodForbidden, 0},
+		"the API server was slow":        {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("etcdserver: request timed out"), after(time.Hour)), actWait, v1alpha1.ReasonPending, podCheckInterval},
+		"the API server stays slow":      {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("etcdserver: request timed out"), after(time.Hour+300*time.Second)), actFinish, v1alpha1.ReasonPodForbidden, 0},
+		"the quota was just made":        {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused(`pods "m" is forbidden: status unknown for quota: compute`), after(time.Hour)), actWait, v1alpha1.ReasonPending, podCheckInterval},
+		"slow, and then refused":         {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("etcdserver: request timed out"), thenRefused, after(time.Hour+2*time.Minute)), actFinish, v1alpha1.ReasonPodForbidden, 0},
+		"refused before the pod that is gone": {newScope(launched, withRecords(open), functions(ready, ready), heldBy(""), refused(`pods "m" is forbidden: exceeded quota: compute`), thenCreated, after(2*time.Hour)),
+			actWait, "", podCheckInterval},
+		"the measurer runs": {newScope(launched, withRecords(open), functions(ready, ready), measurers(pod("m", running)), refused("denied the request"), after(time.Hour)), actWait, "", 0},
 	})
 }
 

@@ -4,11 +4,19 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -56,4 +64,35 @@ func TestObjectOfAnotherRunIsNotDeleted(t *testing.T) {
 	l.goes(run)
 	l.Expect(l.get(theirs)).To(Succeed())
 	l.Expect(theirs.Data).To(Equal(map[string]string{"kept": "yes"}))
+}
+
+// TestOrphansOfADeletedRun: kubectl delete --cascade=orphan makes the garbage collector take the owner off all that the
+// run has, also its Job. The run still ends, and nothing stays.
+func TestOrphansOfADeletedRun(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	l.testbed()
+	run := l.run("run")
+	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+	networks := &unstructured.UnstructuredList{}
+	networks.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
+	for _, list := range []client.ObjectList{
+		&batchv1.JobList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.ServiceAccountList{},
+		&rbacv1.RoleList{}, &rbacv1.RoleBindingList{}, &networkingv1.NetworkPolicyList{}, networks,
+	} {
+		l.Expect(cluster.List(l.ctx, list, client.InNamespace(l.namespace), client.MatchingLabels{v1alpha1.LabelRun: string(run.UID)})).To(Succeed())
+		items, err := meta.ExtractList(list)
+		l.Expect(err).NotTo(HaveOccurred())
+		l.Expect(items).NotTo(BeEmpty(), "%T", list)
+		for _, item := range items {
+			orphan := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`))
+			if owner := metav1.GetControllerOf(item.(client.Object)); owner != nil && owner.UID == run.UID {
+				l.Expect(cluster.Patch(l.ctx, item.(client.Object), orphan)).To(Succeed())
+			}
+		}
+	}
+	l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
+	l.Eventually(func() bool { return apierrors.IsNotFound(l.get(run)) }).Should(BeTrue())
+	l.Expect(l.objects()).To(BeEmpty())
+	l.Expect(l.nodeHolder()).To(BeEmpty())
 }

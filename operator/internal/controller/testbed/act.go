@@ -29,8 +29,6 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) error {
 		return r.patchMetadata(ctx, s, func(t *v1alpha1.Testbed) {
 			metav1.SetMetaDataAnnotation(&t.ObjectMeta, annotationBridgeNodes, strings.Join(d.nodes, ","))
 		})
-	case actPrune:
-		return r.prune(ctx, s, d.runs)
 	case actCleanUp:
 		return r.cleanUp(ctx, s, d)
 	case actRemoveFinalizer:

@@ -143,6 +143,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.patchStatus(ctx, s, d); err != nil && !apierrors.IsConflict(err) {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if !r.prune(ctx, s, d.runs) && (d.after == 0 || d.after > pruneInterval) {
+		d.after = pruneInterval
+	}
 	return ctrl.Result{RequeueAfter: d.after}, nil
 }
 

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -20,6 +22,8 @@ const (
 	defaultHistoryLimit = 200
 	// maxPruned is the number of runs that one reconciliation deletes. Their deletion triggers the next one.
 	maxPruned = 20
+	// pruneInterval is when runs that could not be deleted are tried again.
+	pruneInterval = 5 * time.Minute
 )
 
 func (s *scope) historyLimit() int {
@@ -91,17 +95,22 @@ func (r *Reconciler) readBaselines(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// prune deletes finished runs. An event about each says why.
-func (r *Reconciler) prune(ctx context.Context, s *scope, runs []*v1alpha1.BenchmarkRun) error {
+// prune deletes finished runs, and reports whether it could delete all. An event about each says why. One that cannot
+// be deleted, as a policy protects its namespace, is tried again later: it must not delay who is next on the testbed.
+func (r *Reconciler) prune(ctx context.Context, s *scope, runs []*v1alpha1.BenchmarkRun) bool {
+	all := true
 	for _, run := range runs {
-		err := r.Client.Delete(ctx, run, client.Preconditions{UID: &run.UID})
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting finished run %q: %w", run.Namespace+"/"+run.Name, err)
-		}
-		if err == nil {
+		name := run.Namespace + "/" + run.Name
+		switch err := r.Client.Delete(ctx, run, client.Preconditions{UID: &run.UID}); {
+		case err == nil:
 			r.Recorder.Eventf(run, s.testbed, corev1.EventTypeNormal, v1alpha1.ReasonHistoryLimit, string(actPrune),
 				"the run was deleted: Testbed %q keeps %d finished runs; raise its spec.historyLimit, or annotate runs with %s=true", s.testbed.Name, s.historyLimit(), v1alpha1.AnnotationKeep)
+		case !apierrors.IsNotFound(err):
+			all = false
+			ctrl.LoggerFrom(ctx).Error(err, "Deleting a finished run", "run", name)
+			r.Recorder.Eventf(s.testbed, run, corev1.EventTypeWarning, v1alpha1.ReasonHistoryLimit, string(actPrune),
+				"finished run %q is more than spec.historyLimit and cannot be deleted: let the operator delete it, or annotate it with %s=true: %v", name, v1alpha1.AnnotationKeep, err)
 		}
 	}
-	return nil
+	return all
 }

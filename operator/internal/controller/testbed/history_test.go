@@ -1,17 +1,30 @@
 package testbed
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
 )
 
 // ended makes it a run that ended and released the testbed, some seconds after the epoch.
@@ -78,5 +91,59 @@ func TestHistoryOfManyRuns(t *testing.T) {
 	s.runs = s.runs[1000-defaultHistoryLimit:]
 	if d := decide(s); d.action == actPrune {
 		t.Errorf("deletes %d of %d runs", len(d.runs), defaultHistoryLimit)
+	}
+}
+
+// TestRunThatCannotBeDeleted: a policy protects the oldest finished run. The others go, the next run gets the testbed,
+// and the deletion is tried again.
+func TestRunThatCannotBeDeleted(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := newScope(keeps(1), run("a", 1, ended(1)), run("b", 2, ended(2)), run("c", 3, ended(3)), run("next", 4))
+	lab := namespace("lab")
+	objects := []client.Object{s.testbed, &s.nodes[0], &lab}
+	for i := range s.runs {
+		s.runs[i].Spec.Experiment.TestbedRef = &v1alpha1.TestbedReference{Name: s.testbed.Name}
+		objects = append(objects, &s.runs[i])
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(s.testbed).
+		WithIndex(&v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf).
+		WithInterceptorFuncs(interceptor.Funcs{Delete: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.DeleteOption) error {
+			if object.GetName() == "a" {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "benchmarkruns"}, "a", errors.New("protected"))
+			}
+			return c.Delete(ctx, object, options...)
+		}}).Build()
+	recorder := events.NewFakeRecorder(10)
+	r := &Reconciler{Client: c, Clock: clocktesting.NewFakePassiveClock(epoch), Recorder: recorder}
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s.testbed)})
+	if err != nil || result.RequeueAfter != pruneInterval {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	testbed, left := &v1alpha1.Testbed{}, &v1alpha1.BenchmarkRunList{}
+	if err := errors.Join(c.Get(t.Context(), client.ObjectKeyFromObject(s.testbed), testbed), c.List(t.Context(), left)); err != nil {
+		t.Fatal(err)
+	}
+	if active := testbed.Status.ActiveRuns; len(active) != 1 || active[0].Name != "next" {
+		t.Errorf("the testbed has %+v", active)
+	}
+	var names []string
+	for _, run := range left.Items {
+		names = append(names, run.Name)
+	}
+	if got := strings.Join(names, ","); got != "a,c,next" {
+		t.Errorf("left are %s", got)
+	}
+	close(recorder.Events)
+	var named bool
+	for text := range recorder.Events {
+		named = named || strings.HasPrefix(text, "Warning HistoryLimit") && strings.Contains(text, `"lab/a"`) && strings.Contains(text, "protected")
+	}
+	if !named {
+		t.Error("no event names the run that cannot be deleted")
 	}
 }
