@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,10 +39,12 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 		err = r.storePlan(ctx, s)
 	case actLaunchMeasurer:
 		var busy *cause
-		if busy, err = r.takeNodes(ctx, s); err != nil || busy != nil {
+		if busy, err = r.takeNodes(ctx, s); busy != nil {
 			return decision{action: actWait, after: nodesInterval, chain: busy}, err
 		}
-		err = r.launchMeasurer(ctx, s)
+		if err == nil {
+			err = r.launchMeasurer(ctx, s)
+		}
 	case actLaunchChain:
 		err = r.launchChain(ctx, s)
 	case actOpenChain:
@@ -58,7 +61,7 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 		err = client.IgnoreNotFound(r.Client.Delete(ctx, s.run, client.Preconditions{UID: &s.run.UID}))
 	}
 	switch d.action {
-	case actPlan, actStorePlan, actLaunchMeasurer, actLaunchChain:
+	case actPlan, actStorePlan, actLaunchMeasurer, actLaunchChain, actRestoreRights:
 		if waits, ok := s.waitOut(err); ok {
 			return waits, nil
 		}
@@ -140,6 +143,10 @@ func (r *Reconciler) storePlan(ctx context.Context, s *scope) error {
 		return measure.Failf(v1alpha1.ReasonResultsLost, "apply the run under a new name",
 			"the plan's ConfigMap %q was deleted during the run, and today's plan would be another one", s.names.Plan)
 	default:
+		// The new plan may have other nodes.
+		if err := r.releaseNodes(ctx, s); err != nil {
+			return err
+		}
 		return r.tryPlan(ctx, s, made, digest)
 	}
 }
@@ -262,18 +269,12 @@ func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 
 // release deletes what the workloads needed, and gives the nodes back; the plan and the results stay.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
-	if err := r.deleteSecrets(ctx, s); err != nil {
-		return err
-	}
+	failed := []error{r.deleteSecrets(ctx, s)}
 	for _, w := range s.workloads() {
-		if err := r.deleteAll(ctx, s, w.Needs); err != nil {
-			return err
-		}
+		failed = append(failed, r.deleteAll(ctx, s, w.Needs))
 	}
-	if err := r.deleteNetworks(ctx, s); err != nil {
-		return err
-	}
-	return r.releaseNodes(ctx, s)
+	// The last pod is gone, so another testbed's run may have the nodes, whatever else stays.
+	return errors.Join(append(failed, r.deleteNetworks(ctx, s), r.releaseNodes(ctx, s))...)
 }
 
 // deleteNetworks finds the run's networks by their label: only the plan has their names, and it

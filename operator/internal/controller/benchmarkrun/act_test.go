@@ -162,6 +162,31 @@ func TestQuotaIsWaitedFor(t *testing.T) {
 	}
 }
 
+// TestRefusalsOfLeasesAndRightsAreShown checks that a Lease or a right that the operator may not write ends in a verdict:
+// a run that only tries again holds its testbed, and its status says nothing.
+func TestRefusalsOfLeasesAndRightsAreShown(t *testing.T) {
+	forbidden := func(what string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: what}, "x", errors.New("no rule allows it"))
+	}
+	c := interceptor.NewClient(fakeCluster(t).(client.WithWatch), interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+			return forbidden("leases")
+		},
+		Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+			return forbidden("rolebindings")
+		},
+	})
+	r := &Reconciler{Client: c, Reader: c, Namespace: "vnfbench-system"}
+	for action, want := range map[action]string{actLaunchMeasurer: "leases", actRestoreRights: "rolebindings"} {
+		s := newScope(launched)
+		s.run.Status.Plan = &v1alpha1.PlanSummary{GeneratorNode: "node-a", DeviceNode: "node-a"}
+		d, err := r.act(t.Context(), s, decision{action: action})
+		if err != nil || d.outcome == nil || d.outcome.reason != v1alpha1.ReasonPodForbidden || !strings.Contains(d.outcome.message, want) {
+			t.Errorf("%s: %+v, %v", action, d.outcome, err)
+		}
+	}
+}
+
 // TestOrphansAreDeleted checks that a run deletes what has lost its owner, and nothing of another owner or without the
 // run's label.
 func TestOrphansAreDeleted(t *testing.T) {

@@ -101,10 +101,12 @@ func (r *Reconciler) prune(ctx context.Context, s *scope, runs []*v1alpha1.Bench
 	all := true
 	for _, run := range runs {
 		name := run.Namespace + "/" + run.Name
-		switch err := r.Client.Delete(ctx, run, client.Preconditions{UID: &run.UID}); {
+		switch err := r.Client.Delete(ctx, run, client.Preconditions{UID: &run.UID, ResourceVersion: &run.ResourceVersion}); {
 		case err == nil:
 			r.Recorder.Eventf(run, s.testbed, corev1.EventTypeNormal, v1alpha1.ReasonHistoryLimit, string(actPrune),
 				"the run was deleted: Testbed %q keeps %d finished runs; raise its spec.historyLimit, or annotate runs with %s=true", s.testbed.Name, s.historyLimit(), v1alpha1.AnnotationKeep)
+		case apierrors.IsConflict(err): // it has changed: perhaps it is to be kept now
+			all = false
 		case !apierrors.IsNotFound(err):
 			all = false
 			ctrl.LoggerFrom(ctx).Error(err, "Deleting a finished run", "run", name)
