@@ -58,17 +58,25 @@ SEED ?=
 FAULTS ?= 100
 FAULT ?=
 SPEED ?= 100
+# What `make e2e-regression` measures: receiveRate when empty, or throughput.
+MEASURE ?=
 # Which tests of test/e2e `make e2e-kubevirt` runs.
 KUBEVIRT_TESTS ?= KubeVirt
 # How many devices of each class `make bench-search` draws.
 SEEDS ?= 40
-# How many devices of each class `make bench-statistics` draws.
+# How many devices of each class `make bench-statistics` draws, and how many repeats a run has.
 DEVICES ?= 1000
+REPEATS ?= 5
+# How many series of each kind `make bench-regression` judges, and how many the other methods.
+SERIES ?= 1000
+PEERS ?= 300
+# The noise that `make bench-regression` simulates, by the beginning of its name, such as "drift"; empty for all shapes.
+SHAPE ?=
 # How many queued and finished runs `make bench-scale` makes, one table column each.
 RUNS ?= 10,100,1000
 
 ##@ Start here
-.PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade
+.PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade e2e-suite-interrupted e2e-regression
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -78,7 +86,7 @@ demo: ## Bring up the lab, install the operator, measure a router, show the resu
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/scripts/demo-vm.sh
 
-test: prerequisites test-go test-lab-units test-argocd test-trex test-chart test-terraform docs-site verify scan ## Run every test that needs no cluster.
+test: prerequisites test-go test-lab-units test-argocd test-trex test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -timeout 30m -v ./e2e
@@ -89,6 +97,15 @@ e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with 
 
 e2e-upgrade: $(LAB) $(HELM) ## Install an older version (REV, a commit) in the lab, upgrade it in the middle of a run, remove it; deletes every run there.
 	@LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) REV='$(REV)' MAKE='$(MAKE)' test/scripts/e2e-upgrade.sh
+
+e2e-suite-interrupted: prerequisites install ## Measure 36 times with a suite in the lab, kill the operator, the node's daemons and the node meanwhile; print a table of what happened.
+	@$(LONG_E2E) go test -count=1 -timeout 95m -v -run '^TestSuiteIsInterrupted$$' .
+
+e2e-regression: prerequisites install ## Make 30 executions of a suite in the lab, the last 10 about 5 % slower, and see what is found; MEASURE=throughput: by a search instead of the receive rate.
+	@$(LONG_E2E) MEASURE='$(MEASURE)' go test -count=1 -timeout 65m -v -run '^TestRegressionInTheLab$$' .
+
+# What a test of test/e2e needs that is not in make e2e, because it takes long.
+LONG_E2E = cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH VNFBENCH_E2E_LONG=1
 
 ##@ Lab
 .PHONY: lab-up lab-down lab-status lab-shell lab-kubeconfig
@@ -178,16 +195,23 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-admission bench-scale trex-record
+.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
 # Packages whose tests send packets or measure times run one at a time.
 ALONE := /operator/(cmd/(measurer|vnf)|internal/(clock|endpoint|guest|measurer|neighbor|nodefacts|observer|serve|traffic|vnf))(/|$$)
+# The tests of the controllers take longest. They run in two parts side by side,
+# each with an API server of its own: those of suites, and those of runs.
+ENVTEST := ./internal/controller/envtest
+ENVTEST_SUITES := ^Test(Suite|Measurements|Regression)
 test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers against a real API server.
 	@KUBEBUILDER_ASSETS=$$($(LAB) assets) && export KUBEBUILDER_ASSETS && cd operator && go build ./... && go vet ./... && \
-	  packages=$$(go list ./...) && \
-	  go test -count=1 -p 2 -timeout 40m $$(echo "$$packages" | grep -vE '$(ALONE)') && \
+	  packages=$$(go list ./... | grep -v '/controller/envtest$$') && \
+	  { go test -count=1 -timeout 40m -skip '$(ENVTEST_SUITES)' $(ENVTEST) & runs=$$!; failed=0; trap 'kill $$runs' INT TERM; \
+	    go test -count=1 -p 2 -timeout 40m $$(echo "$$packages" | grep -vE '$(ALONE)') || failed=1; \
+	    go test -count=1 -timeout 40m -run '$(ENVTEST_SUITES)' $(ENVTEST) || failed=1; \
+	    wait $$runs || failed=1; [ $$failed = 0 ]; } && \
 	  go test -count=1 -p 1 -timeout 40m $$(echo "$$packages" | grep -E '$(ALONE)')
 
 fuzz: ## Fuzz everything that reads what comes from outside, FUZZTIME (1m) for each target; FUZZ=name: only those that match.
@@ -197,9 +221,9 @@ fuzz: ## Fuzz everything that reads what comes from outside, FUZZTIME (1m) for e
 fuzz-manifests: $(LAB) ## Send MANIFESTS (20000) manifests that are made from the CRDs' schemas to a real API server, valid and invalid ones; SEED=n: those of an earlier test.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets VNFBENCH_MANIFESTS='$(MANIFESTS)' VNFBENCH_SEED='$(SEED)' go test -count=1 -timeout 20m -v -run TestGeneratedManifests ./api/v1alpha1
 
-test-lab-units: ## Unit tests of the lab, and of what runs the commands of the documentation.
+test-lab-units: ## Unit tests of the lab, of what runs the commands of the documentation, and of what the end-to-end tests work out.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
-	@cd test/e2e && go test -count=1 ./guide
+	@cd test/e2e && go test -count=1 ./guide ./matrix ./regression
 
 test-argocd: ## Ask Argo CD's own code about the health of runs and Testbeds, by the scripts of config/gitops.
 	@cd test/argocd && ../scripts/again.sh go mod download && go test -count=1 ./...
@@ -257,12 +281,16 @@ bench-search: ## Compare the search with the MLRsearch package on simulated devi
 
 bench-statistics: ## Print how often the 95 % interval of repeated runs holds the throughput of simulated devices, how often a baseline raises a false alarm and how often it finds a slower device; fails outside of 93 to 97 % without a known reason.
 	@test/scripts/prerequisites.sh go
-	@cd operator && go run ./hack/searchbench -statistics -seeds $(DEVICES)
+	@cd operator && go run ./hack/searchbench -statistics -seeds $(DEVICES) -repeats $(REPEATS)
+
+bench-regression: ## Print how well regressions are found in SERIES (1000) simulated series of each kind, next to other methods in PEERS (300): false alarms, found within three runs, delay, extra runs; fails where a target is missed without a known reason.
+	@test/scripts/prerequisites.sh go
+	@cd operator && go run ./hack/regressionbench -series $(SERIES) -peers $(PEERS) -shape "$(SHAPE)"
 
 bench-admission: $(LAB) ## Print how long a real API server takes to admit or refuse runs, with the admission policies and without.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go test -run '^$$' -bench Admission ./api/v1alpha1
 
-bench-scale: $(LAB) $(BIN)/manager ## Print what the manager needs with RUNS (10,100,1000) queued and as many finished runs, against a real API server.
+bench-scale: $(LAB) $(BIN)/manager ## Print what the manager needs with RUNS (10,100,1000) queued and as many finished runs, against a real API server, and what suites and series need.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go run ./hack/scalebench -runs $(RUNS) $(BIN)/manager
 
 trex-record: ## Record the exchanges of test/fixtures/trex again, with the TRex in directory TREX; see docs/concepts/trex-protocol.md.
@@ -290,10 +318,13 @@ generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC
 	mkdir -p charts/vnfbench/files/admission && cp config/admission/*-*.yaml charts/vnfbench/files/admission/
 	cp config/rbac/role.yaml charts/vnfbench/files/rbac/role.yaml
 	cd operator && $(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=../docs/reference/crd-ref-docs.yaml --max-depth=20 --renderer=markdown --output-path=../docs/reference/api.md
+	# It links a type that is a map to a heading that is not there.
+	sed -i -E 's/\[map\[string\]([A-Za-z]+)\]\(#map\[string\][a-z]+\)/object (keys:string, values:\1)/' docs/reference/api.md
 	@TERRAFORM_DOCS=$(TERRAFORM_DOCS) test/scripts/terraform-docs.sh
 
-verify: ## Fail when generated files, formatting or words are not as they should be.
+verify: ## Fail when generated files, formatting or words are not as they should be, or a scan finds a vulnerability.
 	@test/scripts/verify.sh
+	@$(MAKE) --no-print-directory scan
 
 $(TOOLS)/controller-gen-%: ; @test/scripts/install-tool.sh $@ sigs.k8s.io/controller-tools/cmd/controller-gen@$*
 $(TOOLS)/crd-ref-docs-%: ; @test/scripts/install-tool.sh $@ github.com/elastic/crd-ref-docs@$*

@@ -158,7 +158,7 @@ static __always_inline int transmit_fragment(struct xdp_md *ctx, __u32 direction
 		return XDP_ABORTED;
 	t = &shared.transmitters[direction];
 	if (!t->fragment) {
-		if (open ? !depart_open(t, direction, thread, &d) : !depart_closed(t, &d))
+		if (open ? !depart_open(t, direction, thread, &d) : !depart_closed(t, thread, &d))
 			return XDP_DROP;
 		if (open_packet(t, direction, &d))
 			return XDP_ABORTED;
@@ -171,6 +171,7 @@ static __always_inline int transmit_fragment(struct xdp_md *ctx, __u32 direction
 		return bpf_redirect(t->redirect_ifindex, 0);
 	}
 	t->fragment = 0;
+	t->eligible = t->packet_sent_at;
 	departed(t, t->packet_due, t->packet_sent_at, open);
 	return bpf_redirect(t->redirect_ifindex, 0);
 }

@@ -17,7 +17,7 @@ struct signature {
 	__u16 magic;
 	__u16 key; /* trial << 1 | direction; trial is never 0 */
 	__u32 sequence;
-	__u64 sent_at;
+	__u64 sent_at; /* 0: the frame is counted, but not timed */
 };
 
 #define SIGNATURE_MAGIC 0x7662
@@ -103,7 +103,8 @@ struct transmitter {
 	__u64 latest;             /* most nanoseconds between due time and departure */
 	__u64 last_departure;
 	__u64 idle;               /* runs while this direction has ended */
-	__u64 looked_at;          /* when the thread last looked at the clock ... */
+	__u64 looked_at;          /* when the thread last looked at the clock (as fast as possible: at a
+				   * batch's start) ... */
 	__u64 away;               /* ... times between two looks of more than away_after, in all ... */
 	__u64 longest_away;       /* ... and the longest of them */
 	__u64 left_inner;         /* passed the inner veth on to the port */
@@ -122,7 +123,16 @@ struct transmitter {
 	__u64 window_frames;      /* ... the frames that have left in both halves ... */
 	__u64 window_earlier;     /* ... those of the first half ... */
 	__u64 most_in_window;     /* ... and the most of any two halves */
+	/* As fast as possible: */
+	__u64 timed_every;        /* set before a trial: two frames of so many are timed; 0: all */
+	__u64 next_timed;         /* the next of them, if one is timed: the other follows it */
+	__u64 timed;              /* frames that were */
+	__u64 runs;               /* of the thread's program */
 } PER_DIRECTION;
+
+/* As fast as possible a thread looks at the clock at least once in so many runs of its program,
+ * as many as a batch has: at the start of each. */
+#define FLAT_OUT_BATCH 32
 
 #define NEVER (~0ULL)
 
@@ -214,8 +224,8 @@ enum { HISTOGRAM_DELAY = 0, HISTOGRAM_VARIATION = 1, HISTOGRAM_LATENESS = 2, HIS
 #define JITTER_FRAMES 17
 
 /* A trial has up to this many slots of time. A frame is in the one in which it
- * was due. */
-#define SLOTS 64
+ * was due. With 1,024 a trial of 100 s has slots of 100 ms. */
+#define SLOTS 1024
 
 struct slot {
 	__u64 frames;

@@ -218,8 +218,13 @@ static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, in
 		not_of_trial(r, s.key);
 		return drop;
 	}
-	now = bpf_ktime_get_ns();
+	now = s.sent_at ? bpf_ktime_get_ns() : 0;
 	if (seen_before(r, direction, s.key, s.sequence))
+		return drop;
+	add(&r->received, 1);
+	add(&r->bytes, is_skb ? skb->len : bpf_xdp_get_buff_len(ctx));
+	in_order(r, s.sequence);
+	if (!s.sent_at)
 		return drop;
 	delay = since(s.sent_at, now);
 	if (r->schedule.frames_per_second) {
@@ -230,9 +235,6 @@ static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, in
 			in_slot(r, direction, due, r->slots_since_departure ? delay : since(due, now));
 		delay = since(due, now);
 	}
-	add(&r->received, 1);
-	add(&r->bytes, is_skb ? skb->len : bpf_xdp_get_buff_len(ctx));
-	in_order(r, s.sequence);
 	record_sample(&r->delay, direction, HISTOGRAM_DELAY, delay);
 	update_jitter_and_variation(r, direction, s.sequence, delay);
 	if (s.sequence == 0 && !r->first_delay)

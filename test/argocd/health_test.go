@@ -48,7 +48,7 @@ func overrides(t *testing.T, change func(data map[string]string)) lua.ResourceHe
 
 func TestHealth(t *testing.T) {
 	scripts := overrides(t, nil)
-	for _, kind := range []string{"BenchmarkRun", "Testbed"} {
+	for _, kind := range []string{"BenchmarkRun", "BenchmarkSuite", "Testbed"} {
 		text, err := os.ReadFile(filepath.Join(top, "test/fixtures/argocd", kind+".json"))
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestNoHealthWithoutScripts(t *testing.T) {
 	without := overrides(t, func(data map[string]string) {
 		maps.DeleteFunc(data, func(key, _ string) bool { return strings.Contains(key, "vnfbench.io") })
 	})
-	for _, kind := range []string{"BenchmarkRun", "Testbed"} {
+	for _, kind := range []string{"BenchmarkRun", "BenchmarkSuite", "Testbed"} {
 		object := &unstructured.Unstructured{}
 		object.SetAPIVersion("vnfbench.io/v1alpha1")
 		object.SetKind(kind)

@@ -29,7 +29,7 @@ const (
 	maxDelay = 16 * time.Second
 	// maxChainDelay is how long it uses its chain there.
 	maxChainDelay = 5 * time.Second
-	// trialPrefix begins the keys of the results' ConfigMap that hold a trial each.
+	// trialPrefix begins the keys of the results' ConfigMaps that hold a trial each.
 	trialPrefix = "trial-"
 )
 
@@ -58,7 +58,7 @@ type fault struct {
 type moment struct {
 	// stage is the last condition that was True.
 	stage string
-	// stored are the trials in the results' ConfigMap, by their keys.
+	// stored are the trials in the results' ConfigMaps, by their keys.
 	stored map[string]string
 	// met is what the fault met; empty if that was not there yet, or no more.
 	met string
@@ -116,6 +116,11 @@ var faults = []fault{
 	{"delete the Job", (*campaign).deleteJob, continues},
 	{"delete the Testbed", (*campaign).deleteTestbed, afterTestbed},
 	{"delete the namespace", (*campaign).deleteNamespace, func(moment) []string { return []string{gone} }},
+	{"delete the run with orphan", (*campaign).deleteWithOrphan, func(moment) []string { return []string{gone} }},
+	{"delete the node's Lease", (*campaign).deleteNodeLease, continues},
+	{"delete the measurer's RoleBinding", (*campaign).deleteRoleBinding, continues},
+	{"delete the measurer's pod while a quota is full for 15 s", (*campaign).fillQuota, continues},
+	{"keep one finished run", (*campaign).keepOne, continues},
 	{"fill the node's disk for 15 s", (*campaign).fillDisk, continues},
 	{"cut pods off from the API server for 15 s", (*campaign).partition, continues},
 }
@@ -215,20 +220,36 @@ func (c *campaign) moment() moment {
 	return at
 }
 
-// stored returns the trials in the results' ConfigMap of the run; nil if there is none.
+// stored returns the trials in the results' ConfigMaps of the run; nil if there are none.
 func (c *campaign) stored() map[string]string {
 	c.t.Helper()
-	results := c.configMap("-results")
-	if results == nil {
-		return nil
+	var kept map[string]string
+	for _, found := range c.configMaps() {
+		if !strings.Contains(found.Name, "-results") {
+			continue
+		}
+		if kept == nil {
+			kept = map[string]string{}
+		}
+		maps.Copy(kept, found.Data)
 	}
-	kept := maps.Clone(results.Data)
 	maps.DeleteFunc(kept, func(key, _ string) bool { return !strings.HasPrefix(key, trialPrefix) })
 	return kept
 }
 
 // configMap returns the ConfigMap of the run whose name ends as wanted, nil if there is none.
 func (c *campaign) configMap(suffix string) *corev1.ConfigMap {
+	c.t.Helper()
+	found := c.configMaps()
+	for i := range found {
+		if strings.HasSuffix(found[i].Name, suffix) {
+			return &found[i]
+		}
+	}
+	return nil
+}
+
+func (c *campaign) configMaps() []corev1.ConfigMap {
 	c.t.Helper()
 	run := &v1alpha1.BenchmarkRun{}
 	list := &corev1.ConfigMapList{}
@@ -238,12 +259,7 @@ func (c *campaign) configMap(suffix string) *corev1.ConfigMap {
 		}
 		return cluster.List(c.t.Context(), list, client.InNamespace(c.ns), client.MatchingLabels{v1alpha1.LabelRun: string(run.UID)})
 	}))
-	for i := range list.Items {
-		if strings.HasSuffix(list.Items[i].Name, suffix) {
-			return &list.Items[i]
-		}
-	}
-	return nil
+	return list.Items
 }
 
 // end waits for the run's end and returns its reason, or gone.
@@ -260,7 +276,8 @@ func (c *campaign) end(allowed []string) string {
 		}
 		must(c.t, err)
 		succeeded := condition(run, v1alpha1.ConditionSucceeded)
-		if finished(run) {
+		// A run that had its verdict before it was deleted is there until its pods are gone.
+		if finished(run) && !slices.Contains(allowed, gone) {
 			return succeeded.Reason
 		}
 		// A run whose testbed is gone waits for another: that is no end, so it is asked for by the fault.
@@ -325,31 +342,8 @@ func (c *campaign) leave() {
 		}
 		return tb.Name
 	})
-	c.removeNamedBridges(tb.Name)
 	c.settles("bridges of the node", c.bridges, c.bridgesNow)
 	c.ns = ""
-}
-
-// removeNamedBridges does what the operator asks for in its event where it could not clean up, because the
-// namespace of the testbed's runs was going too.
-func (c *campaign) removeNamedBridges(testbed string) {
-	c.t.Helper()
-	ns := &corev1.Namespace{}
-	if err := cluster.Get(c.t.Context(), client.ObjectKey{Name: c.ns}, ns); err == nil && ns.DeletionTimestamp.IsZero() {
-		return
-	}
-	events := &corev1.EventList{}
-	must(c.t, retry(c.t, func() error { return cluster.List(c.t.Context(), events, client.InNamespace(metav1.NamespaceDefault)) }))
-	for _, event := range events.Items {
-		if event.Reason != v1alpha1.ReasonBridgeCleanupIncomplete || event.InvolvedObject.Name != testbed {
-			continue
-		}
-		for name := range strings.FieldsSeq(c.bridgesNow()) {
-			if slices.Contains(strings.FieldsFunc(event.Message, func(r rune) bool { return r == ' ' || r == ',' }), name) {
-				c.onNode("ip link delete " + name)
-			}
-		}
-	}
 }
 
 // settles waits until something is as it was before.

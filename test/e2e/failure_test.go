@@ -125,7 +125,7 @@ func TestBrokenRouterIsNamed(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
 	apply(t, ns, shortRun("broken", longTrials))
-	until(t, ns, "broken", waitForStart, "measuring", trials(5))
+	until(t, ns, "broken", waitForStart, "measuring", trialsOfChain(5))
 	function := pods(t, ns, "function")
 	if len(function) != 1 {
 		t.Fatalf("%d function pods", len(function))
@@ -145,7 +145,7 @@ func TestDeletedRouterPodIsNamed(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
 	apply(t, ns, shortRun("evicted", longTrials))
-	until(t, ns, "evicted", waitForStart, "measuring", trials(5))
+	until(t, ns, "evicted", waitForStart, "measuring", trialsOfChain(5))
 	for _, pod := range pods(t, ns, "function") {
 		must(t, cluster.Delete(t.Context(), &pod))
 	}

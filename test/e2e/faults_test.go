@@ -2,12 +2,16 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -132,6 +136,64 @@ func (c *campaign) deleteTestbed() string {
 func (c *campaign) deleteNamespace() string {
 	must(c.t, client.IgnoreNotFound(cluster.Delete(c.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.ns}})))
 	return c.ns
+}
+
+// deleteWithOrphan has the garbage collector take the owner off all that the run has.
+func (c *campaign) deleteWithOrphan() string {
+	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: c.ns, Name: c.run}}
+	must(c.t, client.IgnoreNotFound(cluster.Delete(c.t.Context(), run, client.PropagationPolicy(metav1.DeletePropagationOrphan))))
+	return run.Name
+}
+
+// deleteNodeLease lets another testbed's run have the node: in a campaign there is none.
+func (c *campaign) deleteNodeLease() string {
+	leases := &coordinationv1.LeaseList{}
+	must(c.t, retry(c.t, func() error { return cluster.List(c.t.Context(), leases, client.InNamespace(systemNamespace)) }))
+	for i := range leases.Items {
+		if lease := &leases.Items[i]; strings.HasPrefix(lease.Name, "node-") {
+			must(c.t, client.IgnoreNotFound(cluster.Delete(c.t.Context(), lease)))
+			return lease.Name
+		}
+	}
+	return nothing
+}
+
+func (c *campaign) deleteRoleBinding() string {
+	bindings := &rbacv1.RoleBindingList{}
+	must(c.t, retry(c.t, func() error { return cluster.List(c.t.Context(), bindings, client.InNamespace(c.ns)) }))
+	if len(bindings.Items) == 0 {
+		return nothing
+	}
+	must(c.t, client.IgnoreNotFound(cluster.Delete(c.t.Context(), &bindings.Items[0])))
+	return bindings.Items[0].Name
+}
+
+// fillQuota lets the namespace have no more pods, and deletes the measurer's, which its Job then cannot replace.
+func (c *campaign) fillQuota() string {
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: c.ns, Name: "full"}}
+	quota.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
+	must(c.t, cluster.Create(c.t.Context(), quota))
+	c.settles("quota", "counted", func() string {
+		if err := cluster.Get(c.t.Context(), client.ObjectKeyFromObject(quota), quota); err != nil || len(quota.Status.Hard) == 0 {
+			return "not counted"
+		}
+		return "counted"
+	})
+	met, found := nothing, pods(c.t, c.ns, "measurer")
+	for i := range found {
+		met = found[i].Name
+		must(c.t, client.IgnoreNotFound(cluster.Delete(c.t.Context(), &found[i])))
+	}
+	time.Sleep(outage)
+	must(c.t, client.IgnoreNotFound(cluster.Delete(c.t.Context(), quota)))
+	return met
+}
+
+// keepOne has the operator delete the runs before this one.
+func (c *campaign) keepOne() string {
+	tb := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Name: testbedName(c.ns, "lab")}}
+	must(c.t, cluster.Patch(c.t.Context(), tb, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"historyLimit":1}}`))))
+	return tb.Name
 }
 
 // fillDisk makes the file systems full in which containerd and the CNI plugins keep their state. Both are in

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -51,15 +52,18 @@ func (r reported) carries() bool {
 // functionStatus reads the /status of a function's pod while the run measures.
 func functionStatus(t *testing.T, ns, run string, enough func(reported) bool) reported {
 	t.Helper()
-	var last string
+	var last, token string
 	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
 		pods := &corev1.PodList{}
 		must(t, cluster.List(t.Context(), pods, client.InNamespace(ns), client.MatchingLabels{v1alpha1.LabelComponent: "function"}))
 		for _, pod := range pods.Items {
-			out, code := kubectl(t, "get", "--raw", fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:8080/proxy/status", ns, pod.Name))
+			if token == "" {
+				token = measurersToken(t, ns, run)
+			}
+			code, out := askAgent(t, &pod, "GET", "/status", token)
 			last = out
 			status := reported{}
-			if code == 0 && json.Unmarshal([]byte(out), &status) == nil && enough(status) {
+			if code == http.StatusOK && json.Unmarshal([]byte(out), &status) == nil && enough(status) {
 				return status
 			}
 		}

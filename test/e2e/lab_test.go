@@ -243,6 +243,13 @@ func trials(n int32) func(*v1alpha1.BenchmarkRun) bool {
 	}
 }
 
+// trialsOfChain is trials of a run whose chain is ready: the first trials calibrate the generator without one.
+func trialsOfChain(n int32) func(*v1alpha1.BenchmarkRun) bool {
+	return func(run *v1alpha1.BenchmarkRun) bool {
+		return finished(run) || condition(run, v1alpha1.ConditionChainReady).Status == metav1.ConditionTrue && trials(n)(run)
+	}
+}
+
 // ends waits for a run's end and checks its verdict.
 func ends(t *testing.T, ns, name string, status metav1.ConditionStatus, reason string) *v1alpha1.BenchmarkRun {
 	t.Helper()

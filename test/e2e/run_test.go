@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,25 +56,20 @@ func TestDemo(t *testing.T) {
 }
 
 // checkSharedCore checks the figures of a router whose kernel forwards on the core that sends: its
-// limit shows as loss. On a busy machine a search may not be able to prove that, and then says so.
+// limit shows as loss. On a busy machine a search may not be able to prove that, or end near what the generator carries, and
+// then the goal has a doubt; one of them has to prove it.
 func checkSharedCore(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
 	if g := run.Status.Generator; g != nil && (g.Hop != "Inline" || g.HopReason == "" || g.RingFrames != 1024) {
 		t.Errorf("frames reach the router %s (%s) by a ring of %d places, want Inline and 1024", g.Hop, g.HopReason, g.RingFrames)
-	}
-	interrupted := map[string]bool{}
-	for _, w := range run.Status.Warnings {
-		if w.Code == v1alpha1.WarningInterruptedTrials {
-			interrupted[w.Size] = true
-		}
 	}
 	searches, lost := 0, 0
 	for _, result := range run.Status.Results {
 		for _, goal := range result.Throughput {
 			searches++
 			if goal.UpperBoundCause != v1alpha1.CauseDeviceLoss {
-				if !interrupted[result.Size] {
-					t.Errorf("%s bytes, %s: the cause is %q, want %s: %+v", result.Size, goal.Goal, goal.UpperBoundCause, v1alpha1.CauseDeviceLoss, run.Status.Warnings)
+				if !slices.Contains(goal.Doubts, v1alpha1.DoubtInterruptedTrials) && !slices.Contains(goal.Doubts, v1alpha1.DoubtGeneratorCeiling) {
+					t.Errorf("%s bytes, %s: the cause is %q without a doubt, want %s: %+v", result.Size, goal.Goal, goal.UpperBoundCause, v1alpha1.CauseDeviceLoss, run.Status.Warnings)
 				}
 				continue
 			}
@@ -89,6 +85,9 @@ func checkSharedCore(t *testing.T, run *v1alpha1.BenchmarkRun) {
 				}
 			}
 		}
+	}
+	if lost == 0 {
+		t.Errorf("no search found the router's limit: the node was too busy for all %d, so nothing was shown: %+v", searches, run.Status.Warnings)
 	}
 	t.Logf("%d of %d searches found the router's limit; other work on the node hid it in the others", lost, searches)
 }

@@ -151,7 +151,7 @@ func removeAll(t *testing.T, remove *guide.Guide) {
 	} else if installed(t) != "" { // by a test that was interrupted
 		kubectl(t, "delete", "benchmarkruns,testbeds", "--all", "--all-namespaces", "--wait=false")
 		remove.Run(t, "Where the operator went first", 0)
-		kubectl(t, "delete", "crds", "benchmarkruns.vnfbench.io", "testbeds.vnfbench.io", "--ignore-not-found")
+		kubectl(t, "delete", "crds", "benchmarkmeasurements.vnfbench.io", "benchmarkruns.vnfbench.io", "benchmarksuiteruns.vnfbench.io", "benchmarksuites.vnfbench.io", "testbeds.vnfbench.io", "--ignore-not-found")
 		kubectl(t, "delete", "namespace", systemNamespace, "--ignore-not-found")
 	}
 	if left := installed(t); left != "" {
@@ -258,9 +258,19 @@ func configMap(t *testing.T, ns, run, suffix string) *corev1.ConfigMap {
 	return &list.Items[i]
 }
 
+// results returns what a run has stored, with the records of its chunks.
 func results(t *testing.T, ns, run string) map[string]string {
 	t.Helper()
-	return configMap(t, ns, run, "-results").Data
+	head := configMap(t, ns, run, "-results")
+	list := &corev1.ConfigMapList{}
+	must(t, retry(t, func() error { return cluster.List(t.Context(), list, client.InNamespace(ns)) }))
+	all := maps.Clone(head.Data)
+	for _, chunk := range list.Items {
+		if strings.HasPrefix(chunk.Name, head.Name+"-") {
+			maps.Copy(all, chunk.Data)
+		}
+	}
+	return all
 }
 
 // installed lists the objects of an installation and what it makes, including namespace and CRDs.
@@ -288,7 +298,7 @@ func installed(t *testing.T) string {
 // onlyTheLeaseIsLeft checks what an uninstallation leaves in addition to CRDs and runs.
 func onlyTheLeaseIsLeft(t *testing.T) {
 	t.Helper()
-	want := "customresourcedefinition.apiextensions.k8s.io/benchmarkruns.vnfbench.io\ncustomresourcedefinition.apiextensions.k8s.io/testbeds.vnfbench.io\nnamespace/" + systemNamespace
+	want := "customresourcedefinition.apiextensions.k8s.io/benchmarkmeasurements.vnfbench.io\ncustomresourcedefinition.apiextensions.k8s.io/benchmarkruns.vnfbench.io\ncustomresourcedefinition.apiextensions.k8s.io/benchmarksuiteruns.vnfbench.io\ncustomresourcedefinition.apiextensions.k8s.io/benchmarksuites.vnfbench.io\ncustomresourcedefinition.apiextensions.k8s.io/testbeds.vnfbench.io\nnamespace/" + systemNamespace
 	deadline := time.Now().Add(time.Minute)
 	for installed(t) != want { // the pod is being deleted
 		if time.Now().After(deadline) {

@@ -50,6 +50,7 @@ rendered "restricted pod" "runAsNonRoot: true"
 rendered "service monitor" "kind: ServiceMonitor" --set metrics.serviceMonitor=true
 rendered "alerts" "VnfbenchRunNotAccepted" --set metrics.prometheusRule=true
 rendered "alert of inconclusive runs" "VnfbenchRunInconclusive" --set metrics.prometheusRule=true
+rendered "alert of regressions" 'vnfbench_suite_series{verdict="Regression"} > 0' --set metrics.prometheusRule=true
 rendered "alerts keep their templates" '{{ $labels.reason }}' --set metrics.prometheusRule=true
 rendered "dashboard" 'grafana_dashboard: "1"' --set metrics.dashboard=true
 rendered "network policy" "kind: NetworkPolicy"

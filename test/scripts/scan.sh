@@ -25,12 +25,13 @@ elif ! command -v grype >/dev/null; then
   skip "images" "grype is not installed (https://github.com/anchore/grype)"
 elif ! grype db update >/dev/null 2>&1; then
   skip "images" "the database of grype cannot be had"
+elif ! test/scripts/install-tool.sh "$SYFT" "github.com/anchore/syft/cmd/syft@${SYFT##*-}"; then
+  skip "images" "syft cannot be built"
 else
   bill=$(mktemp)
   trap 'rm -f "$bill"' EXIT
   for image in "${images[@]}"; do
     echo "scan: $image"
-    test/scripts/install-tool.sh "$SYFT" "github.com/anchore/syft/cmd/syft@${SYFT##*-}"
     "$SYFT" scan "oci-archive:$image" -q -o spdx-json >"$bill" && grype -q --fail-on high "sbom:$bill" || failed=1
   done
 fi

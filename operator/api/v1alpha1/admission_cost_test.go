@@ -73,8 +73,8 @@ func TestPoliciesCostLittle(t *testing.T) {
 	}
 	for _, o := range objects {
 		policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
-		// Those of Testbeds and of updates are not evaluated for a new run.
-		if o.GetKind() != "ValidatingAdmissionPolicy" || o.GetName() == "vnfbench-testbed-generator" || o.GetName() == "vnfbench-benchmarkrun-finalizer" {
+		// Those of Testbeds, of suites, of owners and of updates are not evaluated for a new run.
+		if o.GetKind() != "ValidatingAdmissionPolicy" || o.GetName() == "vnfbench-testbed-generator" || o.GetName() == "vnfbench-benchmarksuite-template" || o.GetName() == "vnfbench-benchmarksuite-owner" || o.GetName() == "vnfbench-benchmarkrun-finalizer" {
 			continue
 		}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, policy); err != nil {

@@ -1,6 +1,7 @@
 package v1alpha1_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -74,12 +75,13 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 			[]string{"spec.experiment.measurements.repeatScope", "set repeats to 2 or more"}},
 		"a deployment for what is not repeated": {"{soak: {size: '64', framesPerSecond: 5}, repeats: 2, repeatScope: Chain}", "",
 			[]string{"spec.experiment.measurements.repeatScope", "add throughput"}},
-		"soak without a load":     {"{soak: {size: '64'}}", "", []string{"spec.experiment.measurements.soak", "either framesPerSecond or goal"}},
-		"soak of another size":    {"{soak: {size: '100', framesPerSecond: 5}}", "", []string{"spec.experiment.measurements.soak.size is 100", "name one that is measured"}},
-		"soak of no goal":         {"{throughput: {}, soak: {size: '64', goal: X, percent: 5}}", "", []string{"spec.experiment.measurements.soak.goal", "none of throughput.goals"}},
-		"soak of 289 intervals":   {"{soak: {size: '64', framesPerSecond: 5, durationSeconds: 289, intervalSeconds: 1}}", "", []string{"intervalSeconds", "more than 288 intervals"}},
-		"soak below an interval":  {"{soak: {size: '64', framesPerSecond: 5, durationSeconds: 9, intervalSeconds: 10}}", "", []string{"intervalSeconds", "at most durationSeconds"}},
-		"soak as long as the run": {"{soak: {size: '64', framesPerSecond: 5, durationSeconds: 86400}}", "", []string{"spec.experiment.deadlineSeconds", "raise it"}},
+		"soak without a load":           {"{soak: {size: '64'}}", "", []string{"spec.experiment.measurements.soak", "either framesPerSecond or goal"}},
+		"soak of another size":          {"{soak: {size: '100', framesPerSecond: 5}}", "", []string{"spec.experiment.measurements.soak.size is 100", "name one that is measured"}},
+		"soak of no goal":               {"{throughput: {}, soak: {size: '64', goal: X, percent: 5}}", "", []string{"spec.experiment.measurements.soak.goal", "none of throughput.goals"}},
+		"soak of 289 intervals":         {"{soak: {size: '64', framesPerSecond: 5, durationSeconds: 289, intervalSeconds: 1}}", "", []string{"intervalSeconds", "more than 288 intervals"}},
+		"soak below an interval":        {"{soak: {size: '64', framesPerSecond: 5, durationSeconds: 9, intervalSeconds: 10}}", "", []string{"intervalSeconds", "at most durationSeconds"}},
+		"fixed load as long as the run": {"{fixedLoad: {durationSeconds: 86390, profiles: [{name: a, size: '64', framesPerSecond: 5}]}}", "", []string{"spec.experiment.deadlineSeconds", "durationSeconds and discardSeconds", "raise it"}},
+		"soak as long as the run":       {"{soak: {size: '64', framesPerSecond: 5, durationSeconds: 86400}}", "", []string{"spec.experiment.deadlineSeconds", "raise it"}},
 		"tagged frames and the trials' length": {"{throughput: {}, latency: {trialMilliseconds: 9000, taggedFrame: {}}}", "",
 			[]string{"spec.experiment.measurements.latency.trialMilliseconds", "set taggedFrame.streamMilliseconds"}},
 		"tagged frames and repeats": {"{repeats: 2, throughput: {}, latency: {taggedFrame: {}}}", "",
@@ -116,6 +118,43 @@ func TestBadMeasurementsAreRefused(t *testing.T) {
 	}
 }
 
+// TestCriteriaThatCannotBothPass refuses an atLeast above an atMost of one figure, and takes both of different figures.
+func TestCriteriaThatCannotBothPass(t *testing.T) {
+	const measured = "{throughput: {}, latency: {}, tcp: {streams: [1, 4]}}"
+	const words = "no figure can pass criterion low"
+	rate := func(low, high string) string {
+		return "[{name: low, metric: ThroughputFramesPerSecond, goal: " + low + "}, {name: high, metric: ThroughputFramesPerSecond, goal: " + high + "}]"
+	}
+	delay := func(low, high string) string {
+		return "[{name: low, metric: LatencyP99Nanoseconds, load: " + low + "}, {name: high, metric: LatencyP99Nanoseconds, load: " + high + "}]"
+	}
+	for name, test := range map[string]struct {
+		acceptance string
+		refused    bool
+	}{
+		"crossed":               {rate("NDR, atLeast: 11", "NDR, atMost: 10"), true},
+		"touching":              {rate("NDR, atLeast: 10", "NDR, atMost: 10"), false},
+		"two goals":             {rate("NDR, atLeast: 11", "PDR, atMost: 10"), false},
+		"two loads":             {delay("idle, atLeast: 11", "pdr50, atMost: 10"), false},
+		"one load":              {delay("idle, atLeast: 11", "idle, atMost: 10"), true},
+		"two sizes":             {delay("idle, size: '64', atLeast: 11", "idle, size: '512', atMost: 10"), false},
+		"one size and all":      {delay("idle, size: '64', atLeast: 11", "idle, atMost: 10"), true},
+		"two metrics":           {"[{name: low, metric: LatencyP99Nanoseconds, load: idle, atLeast: 11}, {name: high, metric: LatencyP50Nanoseconds, load: idle, atMost: 10}]", false},
+		"two numbers of TCP":    {"[{name: low, metric: TCPRetransmits, streams: 1, atLeast: 11}, {name: high, metric: TCPRetransmits, streams: 4, atMost: 10}]", false},
+		"one number and all":    {"[{name: low, metric: TCPRetransmits, streams: 1, atLeast: 11}, {name: high, metric: TCPRetransmits, atMost: 10}]", true},
+		"two limits, one above": {"[{name: low, metric: TCPRetransmits, atLeast: 11}, {name: high, metric: TCPRetransmits, atLeast: 10}]", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			switch err := measuring(t, measured, test.acceptance); {
+			case err == nil && test.refused:
+				t.Error("was accepted")
+			case err != nil && (!test.refused || !strings.Contains(err.Error(), words)):
+				t.Error(clip(err.Error()))
+			}
+		})
+	}
+}
+
 // A recovery needs a goal's throughput, and an overload that is shorter than the run.
 func TestRecoveryIsAdmitted(t *testing.T) {
 	of := func(deadline string) error {
@@ -130,6 +169,23 @@ func TestRecoveryIsAdmitted(t *testing.T) {
 	}
 	if err := of("60"); err == nil || !strings.Contains(err.Error(), "lower overloadSeconds") {
 		t.Errorf("an overload as long as the run: %v", err)
+	}
+}
+
+// TestTrialsAreShorterThanTheRun refuses a trial that deadlineSeconds would end.
+func TestTrialsAreShorterThanTheRun(t *testing.T) {
+	for _, measurements := range []string{
+		"{throughput: {goals: [{name: NDR, trialMilliseconds: %d, durationSumMilliseconds: 60000}]}}",
+		"{throughput: {}, latency: {trialMilliseconds: %d}}", "{frameLossRate: {trialMilliseconds: %d}}", "{receiveRate: {trialMilliseconds: %d}}",
+	} {
+		for trial, refused := range map[int]bool{59_999: false, 60_000: true} {
+			err := create(object(t, goodRun, map[string]string{
+				"spec.experiment.measurements": fmt.Sprintf(measurements, trial), "spec.experiment.acceptance": "[]", "spec.experiment.deadlineSeconds": "60",
+			}))
+			if said := err != nil && strings.Contains(err.Error(), "spec.experiment.deadlineSeconds is not longer than one trial"); said != refused || err != nil && !refused {
+				t.Errorf("%s with %d ms: %v", measurements, trial, err)
+			}
+		}
 	}
 }
 

@@ -83,9 +83,9 @@ type BackToBackResult struct {
 	// +required
 	ImpliedBufferNanoseconds int64 `json:"impliedBufferNanoseconds"`
 	// correctedBufferNanoseconds is the implied time minus what the chain forwarded during
-	// the burst.
-	// +required
-	CorrectedBufferNanoseconds int64 `json:"correctedBufferNanoseconds"`
+	// the burst. Absent: the throughput is of another session.
+	// +optional
+	CorrectedBufferNanoseconds *int64 `json:"correctedBufferNanoseconds,omitempty"`
 
 	// lateness is the wait before the departure in all bursts, the largest of each figure.
 	// +optional

@@ -30,6 +30,9 @@ type Baseline struct {
 	Metrics []Metric `json:"metrics,omitempty"`
 }
 
+// BaselineLoadSuffix follows the name of a latency load at the baseline's rate. A load that a user names has no @.
+const BaselineLoadSuffix = "@baseline"
+
 // BaselineCriterion is the name of the verdicts on the baseline in status.acceptance.
 const BaselineCriterion = "baseline"
 
@@ -49,6 +52,11 @@ type BaselineReport struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	PlanDigest string `json:"planDigest,omitempty"`
+
+	// generatorImageID is the image of the earlier run's measurer. Absent: not known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	GeneratorImageID string `json:"generatorImageID,omitempty"`
 
 	// figures are those of the earlier run, at most 512.
 	// +optional

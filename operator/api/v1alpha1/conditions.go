@@ -127,7 +127,7 @@ const (
 	ReasonPacketNotFragmented = "PacketNotFragmented"
 	// ReasonLoadAboveLineRate: a load exceeds the line rate of the testbed's link.
 	ReasonLoadAboveLineRate = "LoadAboveLineRate"
-	// ReasonInvalidLoadRange: with a frame size, the minimum load is not below the maximum load, or a load is less than one frame.
+	// ReasonInvalidLoadRange: with a frame size, the minimum load is not below the maximum load, or a load or a trial is less than one frame.
 	ReasonInvalidLoadRange = "InvalidLoadRange"
 	// ReasonNetworkAttachmentMissing: a NetworkAttachmentDefinition does not exist, or Multus is not installed.
 	ReasonNetworkAttachmentMissing = "NetworkAttachmentMissing"
@@ -137,6 +137,9 @@ const (
 	ReasonInsufficientMemory = "InsufficientMemory"
 	// ReasonInsufficientStorage: no node has the ephemeral storage that the run's noisy neighbors request.
 	ReasonInsufficientStorage = "InsufficientStorage"
+	// ReasonIssuerNotReadable: the API server does not show the operator who makes the tokens of service accounts, by which
+	// agents know the measurer.
+	ReasonIssuerNotReadable = "IssuerNotReadable"
 	// ReasonPodForbidden: the namespace's admission (Pod Security, quota, a webhook) refuses a pod of the run.
 	ReasonPodForbidden = "PodForbidden"
 	// ReasonLaunchFailed: the API server could not make an object of the run for startupSeconds.
@@ -252,12 +255,77 @@ const (
 	// event has it.
 	ReasonHistoryLimit = "HistoryLimit"
 
-	// ReasonReady: the testbed can take runs.
+	// ReasonReady: the testbed can take runs; the suite can be executed.
 	ReasonReady = "Ready"
 	// ReasonCalibrated: a run has calibrated the generator.
 	ReasonCalibrated = "Calibrated"
 	// ReasonNotCalibrated: no run has calibrated the generator yet, or its ports do not allow it.
 	ReasonNotCalibrated = "NotCalibrated"
+)
+
+// Reasons of suites and their executions. Each is part of the API.
+const (
+	// ReasonTooManyCells: the matrix has more cells, or with its repeats more measurements, than an execution takes.
+	ReasonTooManyCells = "TooManyCells"
+	// ReasonInvalidMatrix: an axis, a combination or the name of a cell cannot be used.
+	ReasonInvalidMatrix = "InvalidMatrix"
+	// ReasonAxisPathNotFound: an experiment has no field at the path of an axis.
+	ReasonAxisPathNotFound = "AxisPathNotFound"
+	// ReasonAxesConflict: an axis replaces what an earlier one has set.
+	ReasonAxesConflict = "AxesConflict"
+	// ReasonInvalidExperiment: the experiment of the suite or of a cell is none that a run can have.
+	ReasonInvalidExperiment = "InvalidExperiment"
+	// ReasonCellRefused: the API server refuses a cell as a BenchmarkRun.
+	ReasonCellRefused = "CellRefused"
+	// ReasonCellNotPlanned: a cell does not fit its testbed; the message has the reason of the plan.
+	ReasonCellNotPlanned = "CellNotPlanned"
+	// ReasonPlanning: cells are tried and planned, before the first one is measured.
+	ReasonPlanning = "Planning"
+	// ReasonMeasurementsFailed: at least one measurement failed; the table of cells says which.
+	ReasonMeasurementsFailed = "MeasurementsFailed"
+	// ReasonFailedFast: a measurement failed, and spec.template.failFast skips the rest.
+	ReasonFailedFast = "FailedFast"
+	// ReasonMaximumDurationExceeded: the execution took longer than spec.template.maximumDurationMinutes.
+	ReasonMaximumDurationExceeded = "MaximumDurationExceeded"
+	// ReasonInvalidSchedule: the schedule or its time zone cannot be read, or it never fires.
+	ReasonInvalidSchedule = "InvalidSchedule"
+	// ReasonNotExecuted: no execution was made yet.
+	ReasonNotExecuted = "NotExecuted"
+	// ReasonExecutionDeleted: the latest execution was deleted before it ended.
+	ReasonExecutionDeleted = "ExecutionDeleted"
+	// ReasonPointsNotKept: the figures of a measurement could not be kept as points of series. A measurement has it.
+	ReasonPointsNotKept = "PointsNotKept"
+
+	// ReasonConfirming: a change is suspected, and the old and the new version are measured again by turns.
+	ReasonConfirming = "Confirming"
+	// ReasonRegressionFound: a figure that spec.regression.gate selects became worse, and interleaved runs confirm it.
+	ReasonRegressionFound = "RegressionFound"
+	// ReasonNotJudged: spec.regression.gate is set, and series cannot be judged. A series that cannot be judged has it too.
+	ReasonNotJudged = "NotJudged"
+	// ReasonNotConfirmed: it is not known whether a series that spec.regression.gate selects became worse. A series has it too whose regression the
+	// gate lets pass, and that may have a larger one.
+	ReasonNotConfirmed = "NotConfirmed"
+	// ReasonGateWithoutSeries: an entry of spec.regression.gate selects no series.
+	ReasonGateWithoutSeries = "GateWithoutSeries"
+
+	// ReasonRegressionConfirmed: a figure became worse. Only an event has it.
+	ReasonRegressionConfirmed = "RegressionConfirmed"
+	// ReasonImprovementConfirmed: a figure became better. Only an event has it.
+	ReasonImprovementConfirmed = "ImprovementConfirmed"
+	// ReasonConfirmationMade: interleaved runs of an old and a new version begin. Only an event has it.
+	ReasonConfirmationMade = "ConfirmationMade"
+	// ReasonConfirmationAbandoned: a confirmation was deleted, because spec.regression asks for none any more. Only an event has it.
+	ReasonConfirmationAbandoned = "ConfirmationAbandoned"
+	// ReasonExecuted: an execution was made. Only an event has it.
+	ReasonExecuted = "Executed"
+	// ReasonScheduleSkipped: a time of the schedule made no execution. Only an event has it.
+	ReasonScheduleSkipped = "ScheduleSkipped"
+	// ReasonReplaced: an active execution was deleted, because the next one replaces it. Only an event has it.
+	ReasonReplaced = "Replaced"
+	// ReasonMeasurementRetried: a measurement is tried again. Only an event has it.
+	ReasonMeasurementRetried = "MeasurementRetried"
+	// ReasonMeasurementFailed: a measurement failed for the last time. Only an event has it.
+	ReasonMeasurementFailed = "MeasurementFailed"
 )
 
 // Codes of warnings. Each is part of the API.
@@ -279,6 +347,9 @@ const (
 	WarningSeveralSessions = "SeveralSessions"
 	// WarningInterruptedTrials: in trials that count frames went missing while other work held the generator's core, so they may not be the device's.
 	WarningInterruptedTrials = "InterruptedTrials"
+	// WarningSoftirqStarved: frames of trials that count were late, and the kernel may have left network work of a core that
+	// sends to a thread that never runs there.
+	WarningSoftirqStarved = "SoftirqStarved"
 	// WarningLateFrames: frames arrived after their trial had ended, where they count as lost.
 	WarningLateFrames = "LateFrames"
 	// WarningQueueGrowing: a queue still grew when trials at a load ended, so their delays depend on
@@ -288,6 +359,8 @@ const (
 	WarningFramesUnaccounted = "FramesUnaccounted"
 	// WarningDelayBelowBias: a delay with the device is below that without it.
 	WarningDelayBelowBias = "DelayBelowBias"
+	// WarningDelayWithinBias: a delay with the device is below the median of those without it, and within their spread.
+	WarningDelayWithinBias = "DelayWithinBias"
 	// WarningTransmitFallback: a port does not support the better way of transmitting, or the generator was calibrated in another way.
 	WarningTransmitFallback = "TransmitFallback"
 	// WarningNotCalibrated: the testbed has no way without a device, or the calibration at the end failed, so the generator's bias is unknown.
@@ -322,6 +395,8 @@ const (
 	WarningDeviceSteal = "DeviceSteal"
 	// WarningEvidenceMissing: what the chain used in trials that count is not known in full.
 	WarningEvidenceMissing = "EvidenceMissing"
+	// WarningAgentsAnswerEveryone: agents of the chain answered a request without the run's token.
+	WarningAgentsAnswerEveryone = "AgentsAnswerEveryone"
 	// WarningSharedCores: the chain may use every CPU that the generator may use, or the generator takes most of a core that both use.
 	WarningSharedCores = "SharedCores"
 	// WarningLoadNotReached: the generator did not reach an intended load.
@@ -355,6 +430,8 @@ const (
 	WarningEndpointCeiling = "EndpointCeiling"
 	// WarningToleranceBelowSpread: a baseline's maximumRegressionPercent is below the known spread of a figure.
 	WarningToleranceBelowSpread = "ToleranceBelowSpread"
+	// WarningBaselineGeneratorDiffers: another generator image made the baseline, and shared a core with the device.
+	WarningBaselineGeneratorDiffers = "BaselineGeneratorDiffers"
 	// WarningSegmentationOffload: the TCP ends hand packets of up to 64 KiB to the path, larger than its MTU.
 	WarningSegmentationOffload = "SegmentationOffload"
 )
@@ -373,6 +450,20 @@ const (
 	LabelComponent = "vnfbench.io/component"
 	// LabelDeployment holds the number of the chain's deployment that an object belongs to.
 	LabelDeployment = "vnfbench.io/deployment"
+	// LabelSuite holds the name of the suite that an execution or a run belongs to.
+	LabelSuite = "vnfbench.io/suite"
+	// LabelSuiteRun holds the name of the execution that a run belongs to.
+	LabelSuiteRun = "vnfbench.io/suite-run"
+	// LabelCell holds the name of the cell that a run measures.
+	LabelCell = "vnfbench.io/cell"
+	// LabelRepeat holds the number of the repeat that a run measures, from 1.
+	LabelRepeat = "vnfbench.io/repeat"
+	// LabelTrigger holds why an execution was made.
+	LabelTrigger = "vnfbench.io/trigger"
+	// AnnotationRunNow on a suite makes an execution each time that it gets another value.
+	AnnotationRunNow = "vnfbench.io/run-now"
+	// AnnotationScheduledTime on an execution is the time of the schedule that it was made for.
+	AnnotationScheduledTime = "vnfbench.io/scheduled-time"
 	// AnnotationDefaultTestbed marks the cluster's default Testbed, where it is "true". Of
 	// several, the one that was created last is the default.
 	AnnotationDefaultTestbed = "vnfbench.io/is-default-testbed"

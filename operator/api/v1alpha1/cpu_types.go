@@ -1,8 +1,8 @@
 package v1alpha1
 
 // CPUResult is what the chain's node and the functions used at one figure, in thousandths of a
-// core, from right before the trial to right after its last frame. It covers all trials of the
-// figure; for TCP and connections whole trials. At a load its metric is LatencyMeanNanoseconds.
+// core, from right before each trial to right after its last frame; for TCP and connections in whole
+// trials. At a load its metric is LatencyMeanNanoseconds.
 type CPUResult struct {
 	FigureKey `json:",inline"`
 
@@ -15,6 +15,11 @@ type CPUResult struct {
 	// perFrame is for each of them. Absent with TCP.
 	// +optional
 	SentFrames *int64 `json:"sentFrames,omitempty"`
+
+	// sendingPartsPerMillion of the time between the two looks is the sending time, the least of node and
+	// functions: a use while frames were sent is at most the use ÷ this share. Absent: not known.
+	// +optional
+	SendingPartsPerMillion *int64 `json:"sendingPartsPerMillion,omitempty"`
 
 	// node is the chain's whole node, all processes included. Absent where it was not
 	// observed.

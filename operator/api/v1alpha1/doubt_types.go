@@ -18,6 +18,10 @@ const (
 	DoubtIrregularResult DoubtCode = WarningIrregularResult
 	// DoubtLoadNotReached: the generator did not send the whole load.
 	DoubtLoadNotReached DoubtCode = WarningLoadNotReached
+	// DoubtSoftirqStarved: frames may have been late because the kernel left network work of a core that sends undone.
+	DoubtSoftirqStarved DoubtCode = WarningSoftirqStarved
+	// DoubtPartlyInterrupted: a part of the loss may be due to other work on a core that sends.
+	DoubtPartlyInterrupted DoubtCode = "PartlyInterrupted"
 	// DoubtQueueGrowing: a queue still grew when a trial at the load ended.
 	DoubtQueueGrowing DoubtCode = WarningQueueGrowing
 	// DoubtLoadOfFloor: the load is a share of a throughput that is a floor or irregular.
@@ -48,12 +52,14 @@ const (
 	// DoubtBaselineUncertain: the earlier run's figure is a floor of the generator, irregular, or
 	// of a load that was not reached; or a doubt about it may change the verdict.
 	DoubtBaselineUncertain DoubtCode = "BaselineUncertain"
-	// DoubtLoadsDiffer: the two runs measured at loads that differ too much.
+	// DoubtLoadsDiffer: two runs, or the repeats of one, measured at loads that differ too much.
 	DoubtLoadsDiffer DoubtCode = "LoadsDiffer"
 	// DoubtDrift: the repeats rise or fall one after the other.
 	DoubtDrift DoubtCode = "Drift"
 	// DoubtLossInversion: in every repeat a load above the upper bound met the goal.
 	DoubtLossInversion DoubtCode = WarningLossInversion
+	// DoubtTooFewRepeats: a method that halves was repeated too rarely for a confidence interval.
+	DoubtTooFewRepeats DoubtCode = "TooFewRepeats"
 	// DoubtChance: the repeats of the two runs differ no more than chance explains.
 	DoubtChance DoubtCode = "Chance"
 )
@@ -85,10 +91,16 @@ type LoadShare struct {
 
 // LatencyBias is the generator's own part of a one-way delay, of the worse direction.
 type LatencyBias struct {
-	// p50Nanoseconds is the median. It is not subtracted from any figure.
+	// p50Nanoseconds is the median of the trials' medians. It is not subtracted.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	P50Nanoseconds int64 `json:"p50Nanoseconds"`
+	// lowestP50Nanoseconds is the lowest of theirs. Absent: one trial.
+	// +optional
+	LowestP50Nanoseconds *int64 `json:"lowestP50Nanoseconds,omitempty"`
+	// highestP50Nanoseconds is the highest.
+	// +optional
+	HighestP50Nanoseconds *int64 `json:"highestP50Nanoseconds,omitempty"`
 	// p99Nanoseconds is the 99th percentile.
 	// +required
 	// +kubebuilder:validation:Minimum=0

@@ -3,7 +3,7 @@ package v1alpha1
 // FigureKey names a figure. A criterion, a verdict, a baseline and a comparison
 // name it by the same fields, and equal keys mean the same figure in every run.
 type FigureKey struct {
-	// metric is the figure's name, which ends with its unit.
+	// metric is the figure's name, with its unit.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	Metric Metric `json:"metric,omitempty"`
@@ -23,7 +23,7 @@ type FigureKey struct {
 	// load of latency, connections, fixedLoad (worst repeat) or soak (worst interval).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:MaxLength=29
 	Load string `json:"load,omitempty"`
 
 	// streams is the number of TCP connections. In a criterion, absent means each.

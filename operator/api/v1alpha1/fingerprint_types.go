@@ -187,4 +187,9 @@ type NetworkInterface struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Queues int32 `json:"queues,omitempty"`
+
+	// rpsCPUMask in hexadecimal of CPUs that get its packets (RPS).
+	// +optional
+	// +kubebuilder:validation:MaxLength=200
+	RPSCPUMask string `json:"rpsCPUMask,omitempty"`
 }

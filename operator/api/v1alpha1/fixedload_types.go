@@ -43,8 +43,8 @@ type LoadProfile struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 
-	// size is a frame's in bytes such as "64", the name of a mix, or that of a packet such as "udp-4096",
-	// each of spec.experiment.traffic.
+	// size is a frame's in bytes such as "64", the name of a mix or of a packet such as "udp-4096", of
+	// spec.experiment.traffic.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -75,7 +75,7 @@ type FixedLoadResult struct {
 	// +required
 	IntendedFramesPerSecond int64 `json:"intendedFramesPerSecond"`
 
-	// bias is the delay without a device at the same load. Absent: it was not measured.
+	// bias is the delay without a device at the same load. Absent: not known.
 	// +optional
 	Bias *LatencyBias `json:"bias,omitempty"`
 
@@ -95,8 +95,8 @@ type FixedLoadResult struct {
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// awayPartsPerMillion is the largest share of a trial in which other work held a core that sends.
-	// Absent: never for more than 1 ms.
+	// awayPartsPerMillion is the largest share of a trial in which other work held a sending core.
+	// Absent: never over 1 ms in one piece, nor for so long in all that the receive ring overflows.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -136,8 +136,8 @@ type WorstCase struct {
 	// latencyMaxNanoseconds is the largest one-way delay of a frame.
 	// +required
 	LatencyMaxNanoseconds int64 `json:"latencyMaxNanoseconds"`
-	// delayVariationMaxNanoseconds is the largest |IPDV| (RFC 5481 section 4.1). Absent where
-	// none was counted, as with driver TRex.
+	// delayVariationMaxNanoseconds is the largest |IPDV| (RFC 5481 section 4.1). Absent: not
+	// counted, as with driver TRex.
 	// +optional
 	DelayVariationMaxNanoseconds *int64 `json:"delayVariationMaxNanoseconds,omitempty"`
 	// jitterP99Nanoseconds is the largest p99 of the jitter. Absent with driver TRex.

@@ -98,4 +98,17 @@ type LossPoint struct {
 	// lateness is the wait before the departure in the trial, the largest of each figure.
 	// +optional
 	Lateness *DelayQuantiles `json:"lateness,omitempty"`
+
+	// doubts about the trial, such as LoadNotReached.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Doubts []DoubtCode `json:"doubts,omitempty"`
+
+	// awayPartsPerMillion is the share of the trial in which other work held a sending core.
+	// Absent: never over 1 ms.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	AwayPartsPerMillion int64 `json:"awayPartsPerMillion,omitempty"`
 }

@@ -12,6 +12,11 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:MaxLength=512
 	ImageID string `json:"imageID,omitempty"`
 
+	// measurerVersion is that of the measurer's program.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	MeasurerVersion string `json:"measurerVersion,omitempty"`
+
 	// transmitPath is the way out that the port supports: Direct or InnerVeth with driver
 	// XDP, DPDK or AFPacket with TRex.
 	// +optional
@@ -45,9 +50,9 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:MaxLength=20
 	Scheduling string `json:"scheduling,omitempty"`
 
-	// hop decides who is to blame for a frame without room. Inline: a bridge to a pod on the core that
-	// sends, so the device. Tap (a bridge to a virtual machine or encryption gateway of the node) and
-	// Separate (anything else): the generator or its path. Absent: not planned yet.
+	// hop decides who is to blame for a frame without room. Inline (a bridge to a pod on the core that
+	// sends): the device. Tap (a bridge to a virtual machine or encryption gateway of the node) and
+	// Separate: the generator or its path. Absent: not planned yet.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	Hop string `json:"hop,omitempty"`

@@ -219,8 +219,8 @@ type NoisyNeighborDifference struct {
 	// +optional
 	With *int64 `json:"with,omitempty"`
 
-	// differencePartsPerMillion is (with - without) / without. Absent where one
-	// of the two is missing, or without is 0.
+	// differencePartsPerMillion is (with - without) / without. Absent where one is missing, without is
+	// 0, or the trials of the two had different times.
 	// +optional
 	DifferencePartsPerMillion *int64 `json:"differencePartsPerMillion,omitempty"`
 

@@ -31,7 +31,7 @@ func TestSamplesAreAdmitted(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := object(t, string(text), nil)
-		if o.GetKind() == "BenchmarkRun" {
+		if o.GetKind() != "Testbed" {
 			o.SetNamespace("default")
 		}
 		if err := create(o); err != nil {

@@ -6,8 +6,8 @@ package v1alpha1
 // +kubebuilder:validation:XValidation:rule="self.durationSeconds <= self.intervalSeconds * 288",message="more than 288 intervals: raise intervalSeconds to at least durationSeconds / 288",fieldPath=".intervalSeconds"
 // +kubebuilder:validation:XValidation:rule="self.intervalSeconds <= self.durationSeconds",message="intervalSeconds must be at most durationSeconds",fieldPath=".intervalSeconds"
 type Soak struct {
-	// size is a frame's in bytes such as "64", the name of a mix, or that of a packet such as "udp-4096",
-	// each of spec.experiment.traffic.
+	// size is a frame's in bytes such as "64", the name of a mix or of a packet such as "udp-4096", of
+	// spec.experiment.traffic.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -74,7 +74,7 @@ type SoakResult struct {
 	// share says of which throughput the load is a share. Absent: the load is given as a rate.
 	// +optional
 	Share *LoadShare `json:"share,omitempty"`
-	// bias is the delay without a device at the same load. Absent: it was not measured.
+	// bias is the delay without a device at the same load. Absent: not known.
 	// +optional
 	Bias *LatencyBias `json:"bias,omitempty"`
 	// end says why there are no further intervals: Completed or Loss.
@@ -105,8 +105,8 @@ type SoakResult struct {
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
-	// awayPartsPerMillion is the largest share of a trial in which other work held a core that sends.
-	// Absent: never for more than 1 ms.
+	// awayPartsPerMillion is the largest share of a trial in which other work held a sending core.
+	// Absent: never over 1 ms in one piece, nor for so long in all that the receive ring overflows.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000

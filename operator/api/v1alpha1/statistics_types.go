@@ -23,8 +23,8 @@ type Statistics struct {
 	// +required
 	CoefficientOfVariationPartsPerMillion int64 `json:"coefficientOfVariationPartsPerMillion"`
 
-	// confidenceLow is the lower end of the 95 % confidence interval. Absent with limitedBy
-	// Drift or LossInversion.
+	// confidenceLow is the lower end of the 95 % confidence interval. Absent with every limitedBy
+	// but Resolution.
 	// +optional
 	ConfidenceLow *int64 `json:"confidenceLow,omitempty"`
 
@@ -36,8 +36,8 @@ type Statistics struct {
 	// +optional
 	Resolution *int64 `json:"resolution,omitempty"`
 
-	// limitedBy is Resolution where a smaller widthPartsPerMillion shows more, and Drift or
-	// LossInversion where the limit is not one number.
+	// limitedBy says why there is no smaller interval, or none: Resolution, Drift, LossInversion, TooFewRepeats or
+	// LoadsDiffer.
 	// +optional
 	LimitedBy StatisticsLimit `json:"limitedBy,omitempty"`
 
@@ -69,6 +69,11 @@ const (
 	// LimitedByLossInversion means that in every repeat a load above the upper bound met the
 	// goal: the device has more than one limit.
 	LimitedByLossInversion StatisticsLimit = StatisticsLimit(DoubtLossInversion)
+	// LimitedByTooFewRepeats means that an interval of so few searches would hold the limit too
+	// rarely to be called one of 95 %.
+	LimitedByTooFewRepeats StatisticsLimit = StatisticsLimit(DoubtTooFewRepeats)
+	// LimitedByLoads means that the repeats have delays at loads that differ too much.
+	LimitedByLoads StatisticsLimit = StatisticsLimit(DoubtLoadsDiffer)
 )
 
 // CensoredRepeats are the repeats of a throughput of which at least one is only a floor: nothing

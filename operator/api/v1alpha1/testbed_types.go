@@ -223,6 +223,12 @@ type TestbedStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	Nodes []TestbedNode `json:"nodes,omitempty"`
 
+	// bridgeNodes are those on which runs may have left bridges. They are removed with the testbed.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5000
+	BridgeNodes []BridgeNode `json:"bridgeNodes,omitempty"`
+
 	// calibration is the generator's own performance, port to port without a
 	// device, as the latest run on this testbed found it.
 	// +optional
@@ -252,6 +258,21 @@ type ActiveRun struct {
 	// since when it holds the testbed.
 	// +required
 	Since metav1.Time `json:"since,omitzero"`
+}
+
+// BridgeNode is a node with bridges of the testbed.
+type BridgeNode struct {
+	// name of the node.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// namespace of the run that used the node last.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // TestbedNode describes a node. Figures of one node are not valid for another.
@@ -338,11 +359,19 @@ type CalibrationFrame struct {
 	// +kubebuilder:validation:Minimum=0
 	LowestFramesPerSecond *int64 `json:"lowestFramesPerSecond,omitempty"`
 
-	// latencyBiasNanoseconds is the median one-way delay without a device at 1,000 frames/s. It is not
-	// subtracted; bias of latency[], fixedLoad[] and soak is that at a load.
+	// latencyBiasNanoseconds is the median one-way delay without a device at 1,000 frames/s, of several trials the
+	// median of theirs. It is not subtracted; bias of latency[], fixedLoad[] and soak is that at a load.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	LatencyBiasNanoseconds int64 `json:"latencyBiasNanoseconds"`
+
+	// lowestLatencyBiasNanoseconds is the lowest of theirs. Absent: one trial.
+	// +optional
+	LowestLatencyBiasNanoseconds *int64 `json:"lowestLatencyBiasNanoseconds,omitempty"`
+
+	// highestLatencyBiasNanoseconds is the highest.
+	// +optional
+	HighestLatencyBiasNanoseconds *int64 `json:"highestLatencyBiasNanoseconds,omitempty"`
 }
 
 // Testbed is a place where BenchmarkRuns run: a traffic generator, two ports, and nodes for

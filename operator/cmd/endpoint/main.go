@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/endpoint"
 	"vnfbench.io/operator/internal/endpoint/agent"
 	"vnfbench.io/operator/internal/serve"
@@ -51,6 +52,10 @@ func newCommand() *cobra.Command {
 
 func run(ctx context.Context, path, listen, program string) (err error) {
 	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	guard, err := caller.FromEnvironment()
+	if err != nil {
+		return err
+	}
 	config, err := endpoint.Load(path)
 	if err != nil {
 		return err
@@ -61,5 +66,5 @@ func run(ctx context.Context, path, listen, program string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, served.Close()) }()
-	return serve.Until(ctx, listen, served.Handler(), log, "waiting for the measurer")
+	return serve.Until(ctx, listen, guard.Handler(served.Handler()), log, "waiting for the measurer")
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/report"
+	"vnfbench.io/operator/internal/trialstore"
 )
 
 // cluster reads runs of one namespace.
@@ -72,8 +74,12 @@ func (c *cluster) stored(ctx context.Context, run *v1alpha1.BenchmarkRun) (repor
 	if err != nil {
 		return source, fmt.Errorf("reading the trials from ConfigMap %q: %w", key.Name, err)
 	}
-	if source.Trials, err = report.Records(results.Data); err != nil {
-		return source, err
+	source.Trials, err = trialstore.Read(&results, func(name string, _ types.UID) (*corev1.ConfigMap, error) {
+		chunk := &corev1.ConfigMap{}
+		return chunk, c.client.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, chunk)
+	})
+	if err != nil {
+		return source, fmt.Errorf("reading the trials of ConfigMap %q: %w", key.Name, err)
 	}
 	key.Name = plan.NamesOf(run).Plan
 	if err := c.client.Get(ctx, key, &planned); client.IgnoreNotFound(err) != nil {
@@ -131,7 +137,7 @@ func notFound(namespace, name string) error {
 // explain adds the cause to the errors that users meet first.
 func explain(err error) error {
 	if meta.IsNoMatchError(err) {
-		return fmt.Errorf("the cluster has no kind BenchmarkRun; is vnfbench installed there? %w", err)
+		return fmt.Errorf("the cluster lacks a kind of vnfbench; is it installed there, in the plugin's version? %w", err)
 	}
 	return err
 }

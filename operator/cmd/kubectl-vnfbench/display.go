@@ -24,10 +24,10 @@ type display interface {
 
 // newDisplay returns a display that redraws one line on a terminal and writes a log elsewhere.
 func newDisplay(out io.Writer) display {
-	file, ok := out.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
+	if !isTerminal(out) {
 		return &log{out: out, now: time.Now}
 	}
+	file := out.(*os.File)
 	return &redrawn{out: out, width: func() int {
 		width, _, err := term.GetSize(int(file.Fd()))
 		if err != nil {
@@ -35,6 +35,12 @@ func newDisplay(out io.Writer) display {
 		}
 		return width - 1
 	}}
+}
+
+// isTerminal reports whether what is written can be redrawn.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // log writes a line for each change of the stage, and otherwise at most one in each lineInterval.

@@ -1,7 +1,9 @@
 // Command kubectl-vnfbench is kubectl's plugin for benchmark runs: "kubectl vnfbench watch" follows
 // a run to its end, "kubectl vnfbench report" writes its result, "kubectl vnfbench compare"
 // compares results, "kubectl vnfbench replay" works out the figures of a result again, and "kubectl
-// vnfbench distribution" writes any percentile of its delays.
+// vnfbench distribution" writes any percentile of its delays. "kubectl vnfbench suite" shows the cells of a
+// suite, "kubectl vnfbench series" keeps the figures of runs as series, and "kubectl vnfbench judge" finds
+// regressions in them.
 package main
 
 import (
@@ -42,7 +44,7 @@ func (e *exit) Error() string { return e.err.Error() }
 func (e *exit) Unwrap() error { return e.err }
 
 // errRunFailed is returned after its cause was already written in full: a run failed, or a replay
-// found other values.
+// found other values, or a figure became worse.
 var errRunFailed = errors.New("the run failed")
 
 func main() {
@@ -90,7 +92,8 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	flags.AddFlags(command.PersistentFlags())
 
 	connect := func() (*cluster, error) { return newCluster(flags) }
-	command.AddCommand(newWatchCommand(streams, connect), newReportCommand(streams, connect), newCompareCommand(streams, connect), newReplayCommand(streams), newDistributionCommand(streams))
+	command.AddCommand(newWatchCommand(streams, connect), newReportCommand(streams, connect), newCompareCommand(streams, connect), newReplayCommand(streams), newDistributionCommand(streams),
+		newSuiteCommand(streams, connect), newSeriesCommand(streams, connect), newJudgeCommand(streams, connect))
 	return command
 }
 

@@ -143,6 +143,7 @@ func TestDistribution(t *testing.T) {
 	if got, _ := strconv.ParseInt(first[9], 10, 64); got < p50*99/100 || got > p50*101/100 {
 		t.Errorf("p50 is %d ns, and %d ns in the figures", got, p50)
 	}
+	wantSearches(t, doc, run(exitSucceeded, "--percentiles", "50"))
 	if got := run(exitSucceeded, "--cdf"); strings.Count(got, "\n") < 15 || !strings.Contains(got, ",100,") {
 		t.Errorf("the steps are %q", got)
 	}
@@ -155,5 +156,42 @@ func TestDistribution(t *testing.T) {
 	}
 	if data, err := os.ReadFile(output); err != nil || !bytes.HasPrefix(data, []byte("stage,size,load,")) {
 		t.Errorf("the file begins with %.40q: %v", data, err)
+	}
+}
+
+// wantSearches checks that the searches' trials of each rate are merged over the repeats.
+func wantSearches(t *testing.T, doc report.Document, text string) {
+	t.Helper()
+	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials, samples := map[string]int{}, map[string]int{}
+	for _, r := range doc.Trials {
+		if r.Stage == measure.StageThroughput {
+			rate := strconv.FormatUint(r.Trial.IntendedFramesPerSecond, 10)
+			trials[rate]++
+			samples[rate] += int(r.Outcome.Directions[0].Latency.Samples)
+		}
+	}
+	found := 0
+	for _, line := range lines[1:] {
+		rate := line[11]
+		if line[0] != string(measure.StageThroughput) {
+			if rate != "" || line[12] != "0" {
+				t.Errorf("got the line %q, want no rate, and all trials", line)
+			}
+			continue
+		}
+		if line[4] != "Forward" || line[5] != "delay" {
+			continue
+		}
+		found++
+		if line[6] != strconv.Itoa(trials[rate]) || line[7] != strconv.Itoa(samples[rate]) || line[12] != "0" {
+			t.Errorf("got the line %q, want that of %d trials with %d samples", line, trials[rate], samples[rate])
+		}
+	}
+	if found != len(trials) || found == 0 {
+		t.Errorf("%d loads of searches, want %d", found, len(trials))
 	}
 }

@@ -16,9 +16,10 @@ import (
 	"vnfbench.io/operator/internal/report"
 )
 
-const reportHelp = `Write the result of a BenchmarkRun.
+const reportHelp = `Write the result of a BenchmarkRun, of the latest execution of a BenchmarkSuite
+(suite/NAME), or of one BenchmarkSuiteRun (suiterun/NAME).
 
-The report of a run that is still active is marked as partial. The exit code
+The report of what is still active is marked as partial. The exit code
 says whether the report could be written, not how the run came out: for that,
 use "watch" or the JUnit format.`
 
@@ -32,12 +33,14 @@ type reporting struct {
 func newReportCommand(streams genericiooptions.IOStreams, connect func() (*cluster, error)) *cobra.Command {
 	var r reporting
 	command := &cobra.Command{
-		Use:   "report RUN",
-		Short: "Write the result of a run",
+		Use:   "report {RUN | suite/NAME | suiterun/NAME}",
+		Short: "Write the result of a run or of a suite",
 		Long:  reportHelp,
 		Example: "  kubectl vnfbench report router-pod\n" +
 			"  kubectl vnfbench report router-pod -o junit --output-file junit.xml\n" +
-			"  kubectl vnfbench report router-pod -o csv --trials",
+			"  kubectl vnfbench report router-pod -o csv --trials\n" +
+			"  kubectl vnfbench report suite/nightly -o markdown\n" +
+			"  kubectl vnfbench report suiterun/nightly-7 -o junit",
 		Args:              runName,
 		ValidArgsFunction: completeRuns(connect),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -49,7 +52,14 @@ func newReportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 			if err != nil {
 				return err
 			}
-			run, err := c.run(command.Context(), args[0])
+			kind, name, err := kindOf(args[0])
+			switch {
+			case err != nil:
+				return err
+			case kind != kindRun:
+				return r.writeSuite(command.Context(), c, kind, name, format, streams, time.Now())
+			}
+			run, err := c.run(command.Context(), name)
 			if err != nil {
 				return err
 			}
@@ -67,6 +77,74 @@ func newReportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 	// The only error is a flag that does not exist.
 	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(namesOf(report.Formats()), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return command
+}
+
+// Kinds that a report can be of.
+const (
+	kindRun      = "BenchmarkRun"
+	kindSuite    = "BenchmarkSuite"
+	kindSuiteRun = "BenchmarkSuiteRun"
+)
+
+// kindOf splits NAME or TYPE/NAME, as kubectl writes it. Without a type it is a run.
+func kindOf(argument string) (kind, name string, err error) {
+	word, name, found := strings.Cut(argument, "/")
+	if !found {
+		return kindRun, argument, nil
+	}
+	switch strings.ToLower(word) {
+	case "run", "benchmarkrun", "benchmarkruns", "bmr":
+		kind = kindRun
+	case "suite", "benchmarksuite", "benchmarksuites", "bms":
+		kind = kindSuite
+	case "suiterun", "benchmarksuiterun", "benchmarksuiteruns", "bmsr":
+		kind = kindSuiteRun
+	}
+	if kind == "" || name == "" {
+		return "", "", fmt.Errorf("%q names no object: give the name of a run, suite/NAME, or suiterun/NAME", argument)
+	}
+	return kind, name, nil
+}
+
+// writeSuite writes the report of an execution.
+func (r reporting) writeSuite(ctx context.Context, c *cluster, kind, name string, format report.Format, streams genericiooptions.IOStreams, now time.Time) error {
+	if r.trials {
+		return errors.New("--trials is for a run: the report of a suite has none")
+	}
+	get := c.execution
+	if kind == kindSuiteRun {
+		get = c.suiteRun
+	}
+	execution, err := get(ctx, name)
+	if err != nil {
+		return err
+	}
+	runs, err := c.outcomes(ctx, execution)
+	if err != nil {
+		return err
+	}
+	suite, err := c.suiteOf(ctx, execution)
+	if err != nil {
+		return err
+	}
+	doc := report.BuildSuite(execution, runs, judged(suite, execution), version, now)
+	var text bytes.Buffer
+	if err := report.WriteSuiteReport(&text, execution, doc, format, report.Options{ASCII: !unicodeLocale(os.Getenv)}); err != nil {
+		return err
+	}
+	if !doc.Ended() {
+		fmt.Fprintln(streams.ErrOut, "note: the execution has not ended; this report is partial")
+	}
+	return r.output(text.Bytes(), streams)
+}
+
+// output writes to the file that the user names, or to the standard output.
+func (r reporting) output(text []byte, streams genericiooptions.IOStreams) error {
+	if r.outputFile == "" {
+		_, err := streams.Out.Write(text)
+		return err
+	}
+	return os.WriteFile(r.outputFile, text, 0o644)
 }
 
 func namesOf(formats []report.Format) string {
@@ -111,11 +189,7 @@ func (r reporting) write(run *v1alpha1.BenchmarkRun, source report.Source, forma
 	if !doc.Ended() {
 		fmt.Fprintln(streams.ErrOut, "note: the run has not ended; this report is partial")
 	}
-	if r.outputFile == "" {
-		_, err = streams.Out.Write(text.Bytes())
-		return err
-	}
-	return os.WriteFile(r.outputFile, text.Bytes(), 0o644)
+	return r.output(text.Bytes(), streams)
 }
 
 // unicodeLocale follows POSIX: the first of the three that is set decides.

@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -19,7 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/controller"
+	"vnfbench.io/operator/internal/controller/benchmarkrun"
 	"vnfbench.io/operator/internal/controller/watches"
 )
 
@@ -43,11 +44,19 @@ func main() {
 	log := o.logger(os.Stderr)
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
+	limitMemory()
 	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
 		log.Error(err, "Running the manager")
 		os.Exit(1)
 	}
 }
+
+// The release of a run and the start of the next take some 40 requests each. The API
+// server's priority and fairness protects it; this only bounds a fault of the operator.
+const (
+	requestsPerSecond = 50
+	requestBurst      = 100
+)
 
 // run returns when the context ends or the leadership is lost.
 func run(ctx context.Context, o *options) error {
@@ -55,6 +64,10 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("finding the cluster: %w", err)
 	}
+	cluster.QPS, cluster.Burst = requestsPerSecond, requestBurst
+	// The time limits of runs begin with times that the API server has written.
+	now := &clock.Server{}
+	cluster.Wrap(now.Wrap)
 	home, err := o.ownNamespace()
 	if err != nil {
 		return err
@@ -64,12 +77,12 @@ func run(ctx context.Context, o *options) error {
 		return fmt.Errorf("making a client for the operator's rights: %w", err)
 	}
 	reviews := clients.AuthorizationV1().SelfSubjectAccessReviews()
-	namespaces, left, err := watches.Readable(ctx, reviews, o.namespaces)
+	namespaces, unreadable, err := watches.Readable(ctx, reviews, o.namespaces)
 	if err != nil {
 		return err
 	}
 	o.namespaces = namespaces
-	watched := watches.New(clock.RealClock{}, namespaces...)
+	watched := watches.New(now, namespaces...)
 	settings, err := o.manager(watched)
 	if err != nil {
 		return err
@@ -78,12 +91,13 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
-	if err := controller.Setup(ctx, mgr, clock.RealClock{}, o.defaults, home, o.namespaces, watched.Handle, metrics.Registry); err != nil {
+	if err := controller.Setup(ctx, mgr, now, o.defaults, home, o.namespaces, watched.Handle, metrics.Registry); err != nil {
 		return err
 	}
-	watched.Follow(mgr.GetClient())
-	if len(left) > 0 {
-		if err := mgr.Add(&watches.Return{Reviews: reviews, Left: left}); err != nil {
+	watched.SetNamespaces(mgr.GetClient())
+	if len(unreadable) > 0 {
+		abandoned := &benchmarkrun.Abandoned{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: now, Namespaces: unreadable}
+		if err := errors.Join(mgr.Add(&watches.Rejoin{Reviews: reviews, Unreadable: unreadable}), mgr.Add(abandoned)); err != nil {
 			return err
 		}
 	}

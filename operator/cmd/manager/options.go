@@ -38,13 +38,22 @@ type options struct {
 	apiServerAddresses list
 	metricsCertificate string
 	generatorImages    list
-	logLevel           int
-	logFormat          string
+	// agentAuthentication is Token or None.
+	agentAuthentication string
+
+	logLevel  int
+	logFormat string
 }
 
 // maxConcurrentReconciles bounds the memory that reconciliations need at the same time: each may read
 // the results of a run.
 const maxConcurrentReconciles = 32
+
+// Values of -agent-authentication.
+const (
+	authenticationToken = "Token"
+	authenticationNone  = "None"
+)
 
 // list is a flag that can be repeated, or given once with commas.
 type list []string
@@ -84,6 +93,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.Var(&o.pullSecrets, "image-pull-secret", "pull secret of every pod of a run, in the run's namespace; may be given several times")
 	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port on which the measurer may reach the API server, may be given several times; absent: 443 and 6443")
 	flags.Var(&o.apiServerAddresses, "api-server-address", "range of addresses (CIDR) in which the measurer may reach these ports, may be given several times; absent: every address")
+	flags.StringVar(&o.agentAuthentication, "agent-authentication", authenticationToken, "whom the agents of runs answer: Token, who has the token of the run's measurer; None, everyone whom the NetworkPolicies let through")
 	flags.IntVar(&o.logLevel, "log-level", 0, "0 state changes, 1 decisions, 4 mechanics")
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
 	if err := flags.Parse(arguments); err != nil {
@@ -115,6 +125,8 @@ func (o *options) complete() error {
 		return fmt.Errorf("flag -neighbor-guest-image is required")
 	case o.maxConcurrent < 1 || o.maxConcurrent > maxConcurrentReconciles:
 		return fmt.Errorf("flag -max-concurrent-reconciles is %d, want 1 to %d", o.maxConcurrent, maxConcurrentReconciles)
+	case o.agentAuthentication != authenticationToken && o.agentAuthentication != authenticationNone:
+		return fmt.Errorf("flag -agent-authentication is %q, want Token or None", o.agentAuthentication)
 	case o.logFormat != "json" && o.logFormat != "text":
 		return fmt.Errorf("flag -log-format is %q, want json or text", o.logFormat)
 	}
@@ -123,6 +135,7 @@ func (o *options) complete() error {
 		return fmt.Errorf("flag -image-pull-policy is %q, want Always, IfNotPresent or Never", o.pullPolicy)
 	}
 	o.defaults.ImagePullSecrets = o.pullSecrets
+	o.defaults.AgentTokens = o.agentAuthentication == authenticationToken
 	for _, text := range o.generatorImages {
 		driver, image, _ := strings.Cut(text, "=")
 		name := v1alpha1.GeneratorDriver(driver)

@@ -24,7 +24,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", GeneratorImages: map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: "x:1"}, ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}, APIServerAddresses: []string{"192.0.2.1/32", "2001:db8::/64"}, Protocol: measure.Protocol(), Version: version}
+	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", GeneratorImages: map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: "x:1"}, ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}, APIServerAddresses: []string{"192.0.2.1/32", "2001:db8::/64"}, AgentTokens: true, Protocol: measure.Protocol(), Version: version}
 	if diff := cmp.Diff(want, o.defaults); diff != "" {
 		t.Error(diff)
 	}
@@ -43,6 +43,17 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestAgentAuthentication checks that agents ask for a token unless the installation says otherwise.
+func TestAgentAuthentication(t *testing.T) {
+	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
+	for arguments, want := range map[string]bool{"": true, "-agent-authentication Token": true, "-agent-authentication None": false} {
+		o, err := parse(strings.Fields(images+arguments), io.Discard)
+		if err != nil || o.defaults.AgentTokens != want {
+			t.Errorf("%q: %t, %v", arguments, o.defaults.AgentTokens, err)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
 	for name, arguments := range map[string]string{
@@ -51,6 +62,7 @@ func TestParseRefuses(t *testing.T) {
 		"no neighbor":          "-traffic-image t -function-image f -guest-image g -endpoint-image e",
 		"no neighbors' guest":  "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n",
 		"pull policy":          images + "-image-pull-policy Sometimes",
+		"agents":               images + "-agent-authentication Password",
 		"log format":           images + "-log-format xml",
 		"image of no driver":   images + "-generator-image Pigeon=p:1",
 		"image of the default": images + "-generator-image XDP=x:1",

@@ -19,7 +19,7 @@ import (
 var registry = map[string]func(measure.OpenerConfig) measure.Opener{
 	string(xdpplanning.Name):  func(measure.OpenerConfig) measure.Opener { return xdp.Opener{} },
 	string(trexplanning.Name): func(c measure.OpenerConfig) measure.Opener { return trex.New(c) },
-	measure.EndpointDriver:    func(measure.OpenerConfig) measure.Opener { return iperf.Opener{} },
+	measure.EndpointDriver:    func(c measure.OpenerConfig) measure.Opener { return iperf.Opener{TokenFile: c.AgentToken} },
 }
 
 // drivers opens the drivers of the registry.

@@ -2,7 +2,7 @@
 
 // Command measurer generates the traffic of one BenchmarkRun and measures it: the entrypoint of the
 // traffic pod. It reads its instructions from a file, and stores every trial in the run's results,
-// the only object that it may patch.
+// the only objects that it may write.
 package main
 
 import (
@@ -26,6 +26,8 @@ var version = "development"
 const (
 	envPodName = "POD_NAME"
 	envPodUID  = "POD_UID"
+	// envAgentToken has the path of the token for the run's agents; absent if they ask for none.
+	envAgentToken = "AGENT_TOKEN_FILE"
 )
 
 type options struct {
@@ -35,6 +37,7 @@ type options struct {
 	terminationLog string
 	podName        string
 	podUID         string
+	agentToken     string
 }
 
 func main() {
@@ -47,7 +50,7 @@ func main() {
 }
 
 func newCommand(log *slog.Logger) *cobra.Command {
-	o := options{podName: os.Getenv(envPodName), podUID: os.Getenv(envPodUID)}
+	o := options{podName: os.Getenv(envPodName), podUID: os.Getenv(envPodUID), agentToken: os.Getenv(envAgentToken)}
 	command := &cobra.Command{
 		Use:           "measurer",
 		Short:         "Measure one BenchmarkRun",

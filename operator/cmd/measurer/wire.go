@@ -34,17 +34,18 @@ func assemble(o options, log *slog.Logger) (m *measurer.Measurer, close func() e
 		return nil, nil, fmt.Errorf("making a client for the API server: %w", err)
 	}
 	facts := readNode(instructions, log)
-	drivers := newDrivers(measure.OpenerConfig{Log: log, Node: facts})
+	drivers := newDrivers(measure.OpenerConfig{Log: log, Node: facts, AgentToken: o.agentToken})
 	return &measurer.Measurer{
 		Instructions: instructions,
 		Results: trialstore.Config{
 			ConfigMaps: client.ConfigMaps(o.namespace), Name: o.results,
 			Measurer: o.podName, UID: o.podUID,
 		},
-		Drivers: drivers,
-		Node:    facts,
-		Version: version,
-		Log:     log,
+		Drivers:    drivers,
+		AgentToken: o.agentToken,
+		Node:       facts,
+		Version:    version,
+		Log:        log,
 	}, drivers.Close, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/guest"
 	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/serve"
@@ -53,10 +54,14 @@ func newCommand() *cobra.Command {
 
 func run(ctx context.Context, listen, program, scratch string) error {
 	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	guard, err := caller.FromEnvironment()
+	if err != nil {
+		return err
+	}
 	agent, err := neighbor.New(program, scratch, log)
 	if err != nil {
 		return err
 	}
 	defer agent.Stop()
-	return serve.Until(ctx, listen, agent.Handler(), log, "waiting for the measurer")
+	return serve.Until(ctx, listen, guard.Handler(agent.Handler()), log, "waiting for the measurer")
 }

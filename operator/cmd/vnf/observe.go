@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/observer"
 	"vnfbench.io/operator/internal/proc/cycles"
 	"vnfbench.io/operator/internal/serve"
@@ -47,6 +48,10 @@ at the start, and --become-user CAP_SETUID.`,
 }
 
 func observe(ctx context.Context, listen string, guests []string, countCycles bool, user int, log *slog.Logger) error {
+	guard, err := caller.FromEnvironment()
+	if err != nil {
+		return err
+	}
 	o, err := observer.New("/", guests, time.Now)
 	if err != nil {
 		return err
@@ -60,5 +65,5 @@ func observe(ctx context.Context, listen string, guests []string, countCycles bo
 			return fmt.Errorf("becoming user %d, which needs CAP_SETUID: %w", user, err)
 		}
 	}
-	return serve.Until(ctx, listen, o.Handler(log), log.With("guests", guests), "observing")
+	return serve.Until(ctx, listen, guard.Handler(o.Handler(log)), log.With("guests", guests), "observing")
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/observer"
+	"vnfbench.io/operator/internal/testing/agenttest"
 )
 
 // TestObserverGivesUpItsRights runs the observer with the two capabilities of its pod: before it answers it is
@@ -24,14 +24,7 @@ func TestObserverGivesUpItsRights(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("another user's process can be made by root alone")
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := agenttest.Address(t)
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/serve"
 	"vnfbench.io/operator/internal/vnf"
@@ -47,6 +48,10 @@ func newRunCommand() *cobra.Command {
 
 func run(ctx context.Context, path, keys, listen string, log *slog.Logger) error {
 	started := time.Now()
+	guard, err := caller.FromEnvironment()
+	if err != nil {
+		return err
+	}
 	config, err := vnf.Load(path)
 	if err != nil {
 		return err
@@ -60,7 +65,7 @@ func run(ctx context.Context, path, keys, listen string, log *slog.Logger) error
 	function := kernel.New(config, keys, log)
 	agent := agent.New(config, function, meter, started, log)
 
-	server, err := serve.Start(listen, agent.Handler())
+	server, err := serve.Start(listen, guard.Handler(agent.Handler()))
 	if err != nil {
 		return err
 	}

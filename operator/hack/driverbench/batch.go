@@ -22,7 +22,7 @@ const (
 )
 
 // batchFigures are those of one size of a batch, one for each round: frames/s that arrive as fast
-// as possible, where batches are always the largest, and at overShare of that; and the median delay
+// as possible with all frames timed, where batches are always the largest, and at overShare of that; and the median delay
 // from the due time at idleShare, in nanoseconds.
 type batchFigures struct{ flatOut, over, idle []float64 }
 
@@ -50,7 +50,7 @@ func compareBatchesOn(ctx context.Context, device device, rounds int) error {
 	figures := make([]batchFigures, len(batchSizes))
 	for range rounds {
 		for i, batch := range batchSizes {
-			d, err := open(ctx, p, xdp.Config{Path: p.IPv4(measure.Forward), Scheduling: xdp.RealTime, Threads: 1, BatchFrames: batch}, core)
+			d, err := open(ctx, p, xdp.Config{Path: p.IPv4(measure.Forward), Scheduling: xdp.RealTime, Threads: 1, BatchFrames: batch, TimeAll: true}, core)
 			if err != nil {
 				return err
 			}

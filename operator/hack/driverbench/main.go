@@ -4,6 +4,7 @@
 //     dpdk-testpmd) bring through the same path, with one core for generator,
 //     device and receiver together;
 //   - where the time of a frame goes, step by step;
+//   - what a frame costs over a wire, of what it costs trafgen (part trafgen, which part ring ends with);
 //   - how many more a second core brings;
 //   - what the ring in which frames wait does to the limit and the delays of devices;
 //   - what the size of a batch does to both (part batch, only where it is asked for);
@@ -42,10 +43,16 @@ func main() {
 	parts := flag.String("parts", "speed,cost,threads,ring,pacing", "what to measure")
 	interrupts := flag.Int("interrupts", -1, "for the part ports: for how many microseconds they may delay an interrupt; -1 leaves them as they are")
 	ports := flag.String("ports", "", "for the part ports: two ports of this network namespace that a cable joins, such as eth1,eth2")
+	device := flag.String("device", "", "for the part ring: measure only devices whose name has this in it")
+	strict := flag.Bool("strict", false, "fail where a line has the verdict FAIL")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *parts, *ports, *interrupts, *rounds, *window); err != nil {
+	err := run(ctx, *parts, *ports, *device, *interrupts, *rounds, *window)
+	if err == nil && *strict && fails > 0 {
+		err = fmt.Errorf("%d lines have the verdict FAIL", fails)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "driverbench:", err)
 		os.Exit(1)
 	}
@@ -61,7 +68,7 @@ var kinds = []struct {
 	{"direct veth", testpath.Direct, testpath.DirectApart},
 }
 
-func run(ctx context.Context, parts, ports string, interrupts, rounds int, window time.Duration) error {
+func run(ctx context.Context, parts, ports, device string, interrupts, rounds int, window time.Duration) error {
 	fmt.Printf("%d CPUs; load average %s\n", runtime.NumCPU(), loadAverage())
 	if wanted(parts, "speed") {
 		for _, kind := range kinds {
@@ -83,7 +90,12 @@ func run(ctx context.Context, parts, ports string, interrupts, rounds int, windo
 		}
 	}
 	if wanted(parts, "ring") {
-		if err := measureRings(ctx, rounds); err != nil {
+		if err := measureRings(ctx, rounds, device); err != nil {
+			return err
+		}
+	}
+	if wanted(parts, "trafgen") {
+		if err := compareCost(ctx, rounds, window); err != nil {
 			return err
 		}
 	}

@@ -108,7 +108,8 @@ func (c *cluster) prepare(ctx context.Context) error {
 	}
 	for _, object := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
-		&v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Name: testbedName}},
+		// All finished runs stay: their deletion is other work.
+		&v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Name: testbedName}, Spec: v1alpha1.TestbedSpec{HistoryLimit: 10_000}},
 	} {
 		if err := c.client.Create(ctx, object); err != nil {
 			return err

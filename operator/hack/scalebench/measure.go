@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -19,12 +18,14 @@ import (
 const (
 	// scrapeInterval is how often Prometheus asks.
 	scrapeInterval = 15 * time.Second
-	// settleInterval is how long nothing may be written before the manager's start is over, and
-	// settleTimeout how long it may take.
-	settleInterval = 3 * time.Second
+	// settleInterval is how long nothing may be written before the manager's start is over: places in the queue are written up to
+	// five seconds later. settleTimeout is how long it may take.
+	settleInterval = 6 * time.Second
 	settleTimeout  = 15 * time.Minute
 	// labelQueued marks the runs that wait.
 	labelQueued = "scalebench/queued"
+	// maxStates is more than all changes of runs while one sample is taken.
+	maxStates = 10_000
 	// idlePuts are the writes in that time of a cluster without work: its leases.
 	idlePuts = 3
 	// runTimeout is how long a run may take in addition to its trials.
@@ -32,13 +33,14 @@ const (
 )
 
 // with starts a cluster with a node, and stops both. The node's problem ends the call.
-func with(ctx context.Context, trial time.Duration, do func(context.Context, *node) error) error {
+func with(ctx context.Context, s settings, do func(context.Context, *node) error) error {
+	s.progress.is("starting an API server")
 	c, err := startCluster(ctx)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	n, ended := &node{cluster: c, trial: trial}, make(chan struct{})
+	n, ended := &node{cluster: c, progress: s.progress}, make(chan struct{})
 	go func() {
 		defer close(ended)
 		if err := n.run(ctx); err != nil {
@@ -57,7 +59,7 @@ func with(ctx context.Context, trial time.Duration, do func(context.Context, *no
 // measureQueue measures a manager with n runs that wait and n that are finished.
 func measureQueue(ctx context.Context, s settings, n int) (row, error) {
 	r := row{float64(n), map[string]float64{}}
-	err := with(ctx, 0, func(ctx context.Context, node *node) error {
+	err := with(ctx, s, func(ctx context.Context, node *node) error {
 		if err := node.fill(ctx, s, n); err != nil {
 			return err
 		}
@@ -88,11 +90,16 @@ func (n *node) fill(ctx context.Context, s settings, count int) error {
 	if err != nil {
 		return err
 	}
-	if err := inParallel(count-1, func(i int) error { return n.copyRun(ctx, finished, fmt.Sprintf("finished-%04d", i)) }); err != nil {
+	err = inParallel(count-1, func(i int) error {
+		n.progress.is("%d runs: making finished run %d", count, i+2)
+		return n.copyRun(ctx, finished, fmt.Sprintf("finished-%04d", i))
+	})
+	if err != nil {
 		return fmt.Errorf("making finished runs: %w", err)
 	}
 	// One waits in addition to those that are measured.
 	err = inParallel(max(count, s.measured+1), func(i int) error {
+		n.progress.is("%d runs: making queued run %d", count, i+1)
 		run := newRun(fmt.Sprintf("queued-%04d", i), s.sizes)
 		run.Labels = map[string]string{labelQueued: "true"}
 		return n.client.Create(ctx, run)
@@ -108,6 +115,7 @@ func (n *node) measureOne(ctx context.Context, manager *process, run *v1alpha1.B
 	if err := n.client.Create(ctx, run); err != nil {
 		return time.Time{}, err
 	}
+	n.progress.is("measuring run %q with %d frame sizes", run.Name, len(run.Spec.Experiment.Traffic.FrameBytes))
 	deadline := time.Now().Add(runTimeout)
 	for time.Now().Before(deadline) {
 		if err := errors.Join(manager.alive(), clock.Sleep(ctx, stepInterval)); err != nil {
@@ -133,12 +141,11 @@ func (n *node) follow(ctx context.Context, s settings, manager *process, figures
 	figures["start s"], figures["start's writes per queued run"] = took.Seconds(), settled.writes/queued
 	fmt.Fprintf(os.Stderr, "%d runs: settled after %s with %.0f writes\n", count, took.Round(time.Second), settled.writes)
 
-	events, err := n.watch(ctx)
-	if err != nil {
-		return err
-	}
+	watching, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	states := n.watch(watching, stop)
 	n.held.Store(false)
-	timeline, err := n.watchRuns(ctx, manager, events, s.measured)
+	timeline, err := n.watchRuns(watching, manager, states, s.measured)
 	if err != nil {
 		return err
 	}
@@ -162,6 +169,7 @@ func (n *node) settle(ctx context.Context, manager *process, queued int) (time.D
 		if err != nil {
 			return 0, sample{}, err
 		}
+		n.progress.is("waiting until the manager is at rest with %d queued runs: etcd has %.0f writes", queued, puts)
 		if now := time.Now(); puts > last+idlePuts {
 			last, since = puts, now
 		} else if now.Sub(since) > settleInterval {
@@ -196,19 +204,44 @@ type timeline struct {
 	trials          int
 }
 
-// watch follows the runs that wait. It begins with their present state.
-func (n *node) watch(ctx context.Context) (watch.Interface, error) {
-	return n.client.Watch(ctx, &v1alpha1.BenchmarkRunList{}, client.InNamespace(namespace), client.MatchingLabels{labelQueued: "true"})
+// state is a run as it was at a time.
+type state struct {
+	at  time.Time
+	run *v1alpha1.BenchmarkRun
+}
+
+// watch follows the runs that wait, and notes when it hears of each change: who takes a sample of the manager
+// meanwhile is late. It begins with their present state, and again when the API server ends the watch, as it does with
+// those who are slow.
+func (n *node) watch(ctx context.Context, failed context.CancelCauseFunc) <-chan state {
+	states := make(chan state, maxStates)
+	go func() {
+		for ctx.Err() == nil {
+			events, err := n.client.Watch(ctx, &v1alpha1.BenchmarkRunList{}, client.InNamespace(namespace), client.MatchingLabels{labelQueued: "true"})
+			if err != nil {
+				failed(fmt.Errorf("watching runs: %w", err))
+				return
+			}
+			for event := range events.ResultChan() {
+				run, ok := event.Object.(*v1alpha1.BenchmarkRun)
+				if !ok {
+					break
+				}
+				states <- state{time.Now(), run}
+			}
+			events.Stop()
+		}
+	}()
+	return states
 }
 
 // watchRuns follows the runs until the one after the last that is measured is admitted.
-func (n *node) watchRuns(ctx context.Context, manager *process, events watch.Interface, measured int) (*timeline, error) {
+func (n *node) watchRuns(ctx context.Context, manager *process, states <-chan state, measured int) (*timeline, error) {
 	t, known := &timeline{}, map[string]*passage{}
 	scrape := time.NewTicker(scrapeInterval)
 	defer scrape.Stop()
 	limit := time.NewTimer(time.Duration(measured) * runTimeout)
 	defer limit.Stop()
-	defer func() { events.Stop() }()
 	for {
 		select {
 		case <-ctx.Done():
@@ -219,42 +252,35 @@ func (n *node) watchRuns(ctx context.Context, manager *process, events watch.Int
 			if _, err := n.look(ctx, manager, t); err != nil {
 				return nil, err
 			}
-		case event, open := <-events.ResultChan():
-			run, ok := event.Object.(*v1alpha1.BenchmarkRun)
-			if !open || !ok {
-				// The API server ends the watches of those who are slow.
-				var err error
-				if events, err = n.watch(ctx); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			if done, err := n.pass(ctx, manager, t, known, run, measured); done || err != nil {
+		case now := <-states:
+			if done, err := n.pass(ctx, manager, t, known, now, measured); done || err != nil {
 				return t, err
 			}
 		}
 	}
 }
 
-// pass notes what an event says about a run, and reports whether it was the last that is awaited.
-func (n *node) pass(ctx context.Context, manager *process, t *timeline, known map[string]*passage, run *v1alpha1.BenchmarkRun, measured int) (bool, error) {
+// pass notes what a state says about a run, and reports whether it was the last that is awaited.
+func (n *node) pass(ctx context.Context, manager *process, t *timeline, known map[string]*passage, now state, measured int) (bool, error) {
+	run := now.run
 	p := known[run.Name]
 	if p == nil {
 		if !queue.Occupies(run) || queue.Finished(run) {
 			return false, nil
 		}
-		p = &passage{name: run.Name, admitted: time.Now()}
+		p = &passage{name: run.Name, admitted: now.at}
 		known[run.Name] = p
 		t.runs = append(t.runs, p)
+		n.progress.is("measuring run %d of %d", len(t.runs), measured)
 		return len(t.runs) > measured, nil
 	}
 	var err error
 	switch {
 	case p.measuring.IsZero() && measuring(run):
-		p.measuring = time.Now()
+		p.measuring = now.at
 		p.from, err = n.look(ctx, manager, t)
 	case p.ended.IsZero() && queue.Finished(run):
-		p.ended = time.Now()
+		p.ended = now.at
 		if err := succeeded(run); err != nil {
 			return false, err
 		}
@@ -314,7 +340,7 @@ func (t *timeline) summarize(figures map[string]float64) error {
 // measureWrites measures one run that is alone, with a number of frame sizes.
 func measureWrites(ctx context.Context, s settings, sizes int) (row, error) {
 	r := row{0, map[string]float64{}}
-	err := with(ctx, 0, func(ctx context.Context, node *node) error {
+	err := with(ctx, s, func(ctx context.Context, node *node) error {
 		manager, err := startManager(s, node.kubeconfig)
 		if err != nil {
 			return err

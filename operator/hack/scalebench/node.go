@@ -34,6 +34,7 @@ const stepInterval = 50 * time.Millisecond
 // and gone at once.
 type node struct {
 	*cluster
+	progress *progress
 	// trial is how long a trial takes.
 	trial time.Duration
 	// held keeps pods from starting.

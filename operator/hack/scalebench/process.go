@@ -28,18 +28,24 @@ type process struct {
 // writing are the methods of requests that write.
 var writing = []string{`method="POST"`, `method="PUT"`, `method="PATCH"`, `method="DELETE"`}
 
+// collection and memoryLimitBytes are the chart's settings of the garbage collector. The limit is that of the container.
+const (
+	collection       = "50"
+	memoryLimitBytes = 256 << 20
+)
+
 // startManager starts the manager with one file of credentials. It runs until stop.
 func startManager(s settings, kubeconfig string) (*process, error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
-	arguments := []string{"-metrics-bind-address=" + address, "-metrics-secure=false", "-health-probe-bind-address=0"}
+	arguments := []string{"-metrics-bind-address=" + address, "-metrics-secure=false", "-health-probe-bind-address=0", "-operator-namespace=default"}
 	for _, image := range []string{"traffic", "function", "guest", "endpoint", "neighbor", "neighbor-guest"} {
 		arguments = append(arguments, "-"+image+"-image=registry.test/"+image+":1")
 	}
 	p := &process{command: exec.Command(s.manager, arguments...), metrics: "http://" + address + "/metrics", ended: make(chan error, 1)}
-	p.command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	p.command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "GOGC="+collection, fmt.Sprintf("GOMEMLIMIT=%d", memoryLimitBytes))
 	if s.logs {
 		p.command.Stderr = os.Stderr
 	}

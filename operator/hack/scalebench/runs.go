@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -45,24 +47,36 @@ func succeeded(run *v1alpha1.BenchmarkRun) error {
 
 // template is a run that was measured, with its plan and its results.
 type template struct {
-	run           *v1alpha1.BenchmarkRun
-	plan, results *corev1.ConfigMap
+	run *v1alpha1.BenchmarkRun
+	// configMaps are the plan, the results and their chunks.
+	configMaps []*corev1.ConfigMap
 }
 
 // readTemplate reads a finished run with what it has left.
 func (c *cluster) readTemplate(ctx context.Context, name string) (template, error) {
-	t := template{run: &v1alpha1.BenchmarkRun{}, plan: &corev1.ConfigMap{}, results: &corev1.ConfigMap{}}
+	t := template{run: &v1alpha1.BenchmarkRun{}}
 	if err := c.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, t.run); err != nil {
 		return t, err
 	}
 	if err := succeeded(t.run); err != nil {
 		return t, err
 	}
-	names := plan.NamesOf(t.run)
-	if err := c.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: names.Plan}, t.plan); err != nil {
-		return t, err
+	for _, name := range left(t.run) {
+		found := &corev1.ConfigMap{}
+		switch err := c.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, found); {
+		case err == nil:
+			t.configMaps = append(t.configMaps, found)
+		case !apierrors.IsNotFound(err):
+			return t, err
+		}
 	}
-	return t, c.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: names.Results}, t.results)
+	return t, nil
+}
+
+// left returns the names of the ConfigMaps that a run that has ended can have.
+func left(run *v1alpha1.BenchmarkRun) []string {
+	names := plan.NamesOf(run)
+	return append([]string{names.Plan, names.Results}, names.Chunks()...)
 }
 
 // copyRun makes a finished run as the template is, with its plan and its results.
@@ -80,10 +94,11 @@ func (c *cluster) copyRun(ctx context.Context, t template, name string) error {
 	if err := c.client.Status().Update(ctx, run); err != nil {
 		return err
 	}
-	for name, from := range map[string]*corev1.ConfigMap{names.Plan: t.plan, names.Results: t.results} {
+	mine, theirs := left(run), left(t.run)
+	for _, from := range t.configMaps {
 		configMap := &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{}, Annotations: map[string]string{v1alpha1.AnnotationRun: run.Name}},
-			Data:       from.Data,
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: mine[slices.Index(theirs, from.Name)], Labels: map[string]string{}, Annotations: map[string]string{v1alpha1.AnnotationRun: run.Name}},
+			Data:       from.Data, Immutable: from.Immutable,
 		}
 		for key, value := range from.Labels {
 			configMap.Labels[key] = value

@@ -1,10 +1,78 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"io"
+	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/suite"
 )
+
+func TestPrintGoals(t *testing.T) {
+	of := func(n, rss, next, cpu float64) row {
+		return row{n, map[string]float64{"highest RSS MiB": rss, "next run after s": next, "CPU % while measuring": cpu}}
+	}
+	for want, rows := range map[string][]row{
+		"All 3 goals are met.":            {of(10, 80, 1, 2), of(100, 128, 2, 5)},
+		"1 of 3 goals are missed.":        {of(10, 129, 1, 2), of(100, 100, 1, 2)},
+		"NOT MEASURED: share of a core":   {of(10, 80, 1, 2), {100, map[string]float64{"highest RSS MiB": 80, "next run after s": 1}}},
+		"MISSED: time from the end":       {of(10, 1, 2.01, 2)},
+		"highest 129.00 MiB with 10 runs": {of(10, 129, 1, 2), of(100, 100, 1, 2)},
+	} {
+		var out bytes.Buffer
+		if printGoals(&out, rows); !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
+
+// TestSettingsOfTheChart checks that the manager runs with the chart's settings of the garbage collector.
+func TestSettingsOfTheChart(t *testing.T) {
+	text, err := os.ReadFile("../../../charts/vnfbench/values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values struct {
+		Resources struct{ Limits struct{ Memory string } }
+	}
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	if limit, err := resource.ParseQuantity(values.Resources.Limits.Memory); err != nil || limit.Value() != memoryLimitBytes {
+		t.Errorf("the chart's limit is %q, %v, want %d bytes", values.Resources.Limits.Memory, err, memoryLimitBytes)
+	}
+	if text, err = os.ReadFile("../../../charts/vnfbench/templates/deployment.yaml"); err != nil || !strings.Contains(string(text), `{name: GOGC, value: "`+collection+`"}`) {
+		t.Errorf("the chart has another GOGC than %s: %v", collection, err)
+	}
+}
+
+// TestScaleOfSuites checks that the template has as many cells as are asked for and can be measured, that more are refused, and
+// that points are listed and judged.
+func TestScaleOfSuites(t *testing.T) {
+	template, err := templateOf(v1alpha1.MaxSuiteCells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := suite.Parse(&template); err != nil || len(s.Cells) != v1alpha1.MaxSuiteCells {
+		t.Errorf("the largest suite: %v", err)
+	}
+	var out bytes.Buffer
+	if err := printRefusal(&out, 2*v1alpha1.MaxSuiteCells); err != nil || !strings.Contains(out.String(), "A matrix of 1000 cells is refused") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+	if r, err := measurePoints(1000); err != nil || r.figures["series"] != 10 || r.figures["judging s"] <= 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
 
 func TestPrintTable(t *testing.T) {
 	rows := []row{
@@ -55,6 +123,28 @@ etcd_disk_wal_write_bytes_total 4096
 	}
 	if _, err := sumOf(text, sum{"absent", nil}); err == nil {
 		t.Error("a metric that is not there has a value")
+	}
+}
+
+// TestProgress checks that the program says what it does while a step takes long.
+func TestProgress(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	lines, out := io.Pipe()
+	var p progress
+	p.is("making finished run %d", 3)
+	ended := make(chan struct{})
+	go func() { p.print(ctx, out, time.Millisecond); close(ended) }()
+	text := bufio.NewReader(lines)
+	for range 2 {
+		if line, err := text.ReadString('\n'); err != nil || !strings.HasSuffix(line, ": making finished run 3\n") {
+			t.Errorf("%q, %v", line, err)
+		}
+	}
+	stop()
+	lines.Close()
+	<-ended
+	if progressInterval > 30*time.Second {
+		t.Errorf("a line comes every %s", progressInterval)
 	}
 }
 

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/baseline"
@@ -14,8 +18,8 @@ import (
 )
 
 const (
-	// repeatsOfRun is what docs/concepts/repeats.md calls a good start.
-	repeatsOfRun = 5
+	// usualRepeats is what docs/concepts/repeats.md calls a good start.
+	usualRepeats = 5
 	// wholeFrame is what a trial of one second cannot show: a device has lost a frame or none.
 	wholeFrame = 1
 	// firstSeed keeps the devices apart from those of the comparison with another search.
@@ -34,13 +38,15 @@ type Coverage struct {
 	Goal string
 	// Runs were made, each with several repeats on another device. Of these, Censored runs had no
 	// interval because a repeat was only a floor, Drifting ones because the repeats rose or fell,
-	// and Inverted ones because higher loads met the goal. Held intervals held what the device
-	// forwards without its noise.
-	Runs, Censored, Drifting, Inverted, Held int
+	// Inverted ones because higher loads met the goal, and Few ones because the method gives none of so
+	// few repeats. Held intervals held what the device forwards without its noise.
+	Runs, Censored, Drifting, Inverted, Few, Held int
 	// Limited intervals were limited by the resolution of the search.
 	Limited int
-	// Width is the sum of the intervals' widths, relative to the truth.
-	Width float64
+	// Width is the sum of the intervals' widths, relative to the truth. Resolution is that of the mean distances between the
+	// bounds of their searches, and Scatter that of Student's 95 % intervals of what the repeats found: what a width would be
+	// of without the other.
+	Width, Resolution, Scatter float64
 	// Compared is how often a second run on the same device had a verdict on its baseline, the
 	// first one; Alarms is how often the verdict was Failed, and Unsure how often Inconclusive.
 	Compared, Alarms, Unsure int
@@ -50,7 +56,10 @@ type Coverage struct {
 }
 
 // Intervals returns the number of runs with an interval.
-func (c Coverage) Intervals() int { return c.Runs - c.Censored - c.Withheld() }
+func (c Coverage) Intervals() int { return c.Runs - c.Censored - c.Withheld() - c.Few }
+
+// Wrong returns the number of intervals that missed the truth.
+func (c Coverage) Wrong() int { return c.Intervals() - c.Held }
 
 // Withheld returns the number of runs whose interval was withheld: the limit is not one number.
 func (c Coverage) Withheld() int { return c.Drifting + c.Inverted }
@@ -58,10 +67,10 @@ func (c Coverage) Withheld() int { return c.Drifting + c.Inverted }
 // Share returns the share of the intervals that held the truth, and NaN where there was none.
 func (c Coverage) Share() float64 { return float64(c.Held) / float64(c.Intervals()) }
 
-// Cover measures each of the class's devices twice in a row, and then a slower one. It returns the
-// coverage for each goal.
-func (c Class) Cover(ctx context.Context, method v1alpha1.SearchMethod, seeds int) ([]Coverage, error) {
-	instr := repeatedRun(method)
+// Cover measures each of the class's devices twice in a row, and then a slower one, each with a number of
+// repeats. It returns the coverage for each goal.
+func (c Class) Cover(ctx context.Context, method v1alpha1.SearchMethod, repeats, seeds int) ([]Coverage, error) {
+	instr := repeatedRun(method, repeats)
 	out := make([]Coverage, len(instr.Throughput.Goals))
 	for seed := range seeds {
 		bed := c.Bed(uint64(firstSeed + seed))
@@ -111,6 +120,9 @@ func (c *Coverage) add(t v1alpha1.ThroughputResult, truth float64) {
 	case v1alpha1.LimitedByLossInversion:
 		c.Inverted++
 		return
+	case v1alpha1.LimitedByTooFewRepeats:
+		c.Few++
+		return
 	case v1alpha1.LimitedByResolution:
 		c.Limited++
 	}
@@ -118,6 +130,14 @@ func (c *Coverage) add(t v1alpha1.ThroughputResult, truth float64) {
 		c.Held++
 	}
 	c.Width += float64(*s.ConfidenceHigh-*s.ConfidenceLow) / truth
+	c.Resolution += float64(ptr.Deref(s.Resolution, 0)) / truth
+	c.Scatter += scatter(s) / truth
+}
+
+// scatter returns the width of Student's 95 % interval of the mean.
+func scatter(s v1alpha1.Statistics) float64 {
+	n := float64(s.N)
+	return 2 * distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * float64(s.StandardDeviation) / math.Sqrt(n)
 }
 
 func (c *Coverage) addSame(result v1alpha1.VerdictResult) {
@@ -152,12 +172,12 @@ func (d slower) Answer(q simulated.Question) simulated.Answer {
 }
 
 // repeatedRun returns the instructions of a run with the API's default goals.
-func repeatedRun(method v1alpha1.SearchMethod) measure.Instructions {
+func repeatedRun(method v1alpha1.SearchMethod, repeats int) measure.Instructions {
 	instr := measure.Instructions{
 		LinkBitsPerSecond: 10_000_000_000, Sizes: []measure.Size{measure.FrameSize(64)},
 		Measurements: v1alpha1.Measurements{Throughput: &v1alpha1.Throughput{Method: method, MinimumFramesPerSecond: MinimumFramesPerSecond}}.Filled(),
 	}
-	instr.WarmUpMilliseconds, instr.Repeats = nil, repeatsOfRun
+	instr.WarmUpMilliseconds, instr.Repeats = nil, int32(repeats)
 	return instr
 }
 
@@ -167,7 +187,7 @@ func measureRun(ctx context.Context, instr measure.Instructions, driver measure.
 	var all []measure.Record
 	one := instr
 	one.Repeats = 1
-	for repeat := range repeatsOfRun {
+	for repeat := range int(instr.Repeats) {
 		records, err := measureRepeat(ctx, one, driver)
 		if err != nil {
 			return nil, err

@@ -32,6 +32,12 @@ const (
 	noiseLowers = "noise ends a search too low and hardly ever too high, and the interval reaches to the highest upper bound"
 )
 
+// reasonsFew say why the few intervals of a class that withholds almost all miss the truth. What is right of such a class is
+// that they are withheld.
+var reasonsFew = map[string]map[v1alpha1.SearchMethod]string{
+	"slowing down": {v1alpha1.MethodRFC2544: "five repeats with three pairs of equal bounds are too likely by chance to be called a drift"},
+}
+
 var reasonsAbove = map[string]map[v1alpha1.SearchMethod]string{
 	"hard cap":               {v1alpha1.MethodMLRsearch: limitAtEnd},
 	"two bands":              {v1alpha1.MethodMLRsearch: limitAtEnd},

@@ -26,17 +26,21 @@ import (
 func main() {
 	seeds := flag.Int("seeds", 40, "how many devices of each class are drawn")
 	coverage := flag.Bool("statistics", false, "print the coverage of the intervals of repeated runs, without a reference")
+	repeats := flag.Int("repeats", usualRepeats, "with -statistics, how many repeats a run has, 2 to 20")
+	named := flag.String("class", "", "with -statistics, only the classes whose name begins with this")
 	strict := flag.Bool("strict", false, "fail where a class is worse")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: searchbench [-seeds N] [-strict] REFERENCE [ARGUMENT...]\n       searchbench [-seeds N] -statistics")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: searchbench [-seeds N] [-strict] REFERENCE [ARGUMENT...]\n       searchbench [-seeds N] [-repeats N] [-class NAME] -statistics")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
-	if *coverage {
-		err = printStatistics(ctx, os.Stdout, *seeds)
+	if *coverage && (*repeats < 2 || *repeats > 20 || *seeds < 1) {
+		err = errors.New("-statistics needs at least one device, and 2 to 20 repeats")
+	} else if *coverage {
+		err = printStatistics(ctx, os.Stdout, *named, *repeats, *seeds)
 	} else {
 		err = run(ctx, *seeds, *strict, flag.Args())
 	}

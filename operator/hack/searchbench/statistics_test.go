@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ func TestCoverage(t *testing.T) {
 		for _, method := range []v1alpha1.SearchMethod{v1alpha1.MethodMLRsearch, v1alpha1.MethodRFC2544} {
 			t.Run(class.Name+"/"+string(method), func(t *testing.T) {
 				t.Parallel()
-				goals, err := class.Cover(t.Context(), method, seeds)
+				goals, err := class.Cover(t.Context(), method, usualRepeats, seeds)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -55,6 +56,18 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
+// TestClassesNamed checks that the begin of a name selects classes, and that one of none is an error.
+func TestClassesNamed(t *testing.T) {
+	for text, want := range map[string]int{"": len(Classes()), "soft knee": 1} {
+		if got, err := classesNamed(text); err != nil || len(got) != want {
+			t.Errorf("%q: %d classes, %v, want %d", text, len(got), err, want)
+		}
+	}
+	if err := printStatistics(t.Context(), io.Discard, "a router", 2, 1); err == nil || !strings.Contains(err.Error(), `"soft knee"`) {
+		t.Errorf("a name of none: %v", err)
+	}
+}
+
 func TestJudge(t *testing.T) {
 	one, several := Class{Name: "soft knee"}, Class{Name: "two bands"}
 	for name, test := range map[string]struct {
@@ -73,11 +86,28 @@ func TestJudge(t *testing.T) {
 		"withheld":               {one, Coverage{Runs: 100, Drifting: 6, Held: 90}, "withheld", false},
 		"withheld rightly":       {several, Coverage{Runs: 100, Inverted: 60, Held: 38}, "reached", true},
 		"and wrong otherwise":    {several, Coverage{Runs: 100, Inverted: 60, Held: 36}, "too low", false},
-		"almost all withheld":    {several, Coverage{Runs: 100, Drifting: 96}, "almost no", true},
+		"all withheld":           {several, Coverage{Runs: 100, Drifting: 100}, "no interval", true},
+		"the rest is right":      {several, Coverage{Runs: 100, Drifting: 96, Held: 4}, "96.0 % of the runs are withheld, and 0 of the other 4", true},
+		"the rest is wrong":      {several, Coverage{Runs: 100, Drifting: 96}, "too low", false},
 		"false alarms":           {one, Coverage{Runs: 100, Held: 95, Compared: 100, Alarms: 6}, "too many", false},
 	} {
-		if verdict, right := test.class.judge(v1alpha1.MethodMLRsearch, test.c); right != test.right || !strings.HasPrefix(verdict, test.want) {
+		if verdict, right := test.class.judge(v1alpha1.MethodMLRsearch, usualRepeats, test.c); right != test.right || !strings.HasPrefix(verdict, test.want) {
 			t.Errorf("%s: %q, %t", name, verdict, right)
+		}
+	}
+	slow := Class{Name: "slowing down"}
+	for wrong, want := range map[int]string{6: "exception: 99.4 % of the runs are withheld, and 6 of the other 6", 21: "too many wrong"} {
+		got := Coverage{Runs: 1000, Drifting: 1000 - wrong}
+		if verdict, right := slow.judge(v1alpha1.MethodRFC2544, usualRepeats, got); right != (wrong == 6) || !strings.HasPrefix(verdict, want) {
+			t.Errorf("%d wrong intervals: %q, %t", wrong, verdict, right)
+		}
+		if verdict, right := slow.judge(v1alpha1.MethodMLRsearch, usualRepeats, got); right {
+			t.Errorf("%d wrong intervals of a method without an exception: %q", wrong, verdict)
+		}
+	}
+	for share, want := range map[int]bool{92: false, 95: true, 100: true} {
+		if verdict, right := one.judge(v1alpha1.MethodMLRsearch, 2, Coverage{Runs: 100, Held: share}); right != want {
+			t.Errorf("two repeats, %d %%: %q, %t", share, verdict, right)
 		}
 	}
 }
@@ -96,11 +126,42 @@ func TestReasonsAbove(t *testing.T) {
 	}
 }
 
+// TestPartsOfTheWidth checks that a device that always answers alike has a width of the search's resolution alone, and one
+// with strong noise more scatter than resolution.
+func TestPartsOfTheWidth(t *testing.T) {
+	const seeds = 5
+	for _, class := range Classes() {
+		quiet := class.Name == "hard cap"
+		if !quiet && class.Name != "knee, strong noise" {
+			continue
+		}
+		goals, err := class.Cover(t.Context(), v1alpha1.MethodMLRsearch, usualRepeats, seeds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ndr := goals[0]; ndr.Resolution <= 0 || (ndr.Scatter == 0) != quiet || (ndr.Scatter < ndr.Resolution) != quiet {
+			t.Errorf("class %q: a width of %v has the resolution %v and the scatter %v", class.Name, ndr.Width, ndr.Resolution, ndr.Scatter)
+		}
+	}
+	if got := scatter(v1alpha1.Statistics{N: 5, StandardDeviation: 1000}); math.Abs(got-2483.3) > 0.1 {
+		t.Errorf("Student's interval of five repeats is %v wide", got)
+	}
+}
+
+// TestReasonsFew checks that each exception belongs to a class without one limit.
+func TestReasonsFew(t *testing.T) {
+	for name, methods := range reasonsFew {
+		if !(Class{Name: name}).severalLimits() || len(methods) == 0 {
+			t.Errorf("class %q has one limit, or no reason", name)
+		}
+	}
+}
+
 // TestLimitIsAtTheBracketsEnd checks the reason of classes without noise: MLRsearch tries the rate that a
 // capped device forwards, so that each interval begins at the limit, wherever it is. Such intervals hold
 // the limit always or, if they began a frame later, never.
 func TestLimitIsAtTheBracketsEnd(t *testing.T) {
-	instr := repeatedRun(v1alpha1.MethodMLRsearch)
+	instr := repeatedRun(v1alpha1.MethodMLRsearch, usualRepeats)
 	for _, class := range Classes() {
 		if reasonsAbove[class.Name][v1alpha1.MethodMLRsearch] != limitAtEnd {
 			continue
@@ -124,7 +185,7 @@ func TestLimitIsAtTheBracketsEnd(t *testing.T) {
 // often than in 5 %.
 func TestNoiseWithinTheWidth(t *testing.T) {
 	const seeds, minShare = 150, 0.08
-	instr := repeatedRun(v1alpha1.MethodMLRsearch)
+	instr := repeatedRun(v1alpha1.MethodMLRsearch, usualRepeats)
 	instr.Repeats = 1
 	class := Classes()[slices.IndexFunc(Classes(), func(c Class) bool { return c.Name == "cap, quiet" })]
 	shared, above := 0.0, 0.0
@@ -132,7 +193,7 @@ func TestNoiseWithinTheWidth(t *testing.T) {
 		bed := class.Bed(firstSeed + seed)
 		driver := simulated.New(bed.Driver)
 		low, high := 0.0, math.Inf(1)
-		for range repeatsOfRun {
+		for range usualRepeats {
 			records, err := measureRepeat(t.Context(), instr, driver)
 			if err != nil {
 				t.Fatal(err)

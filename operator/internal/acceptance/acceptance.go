@@ -174,13 +174,21 @@ func compare(criterion v1alpha1.Criterion, verdict v1alpha1.Verdict, value int64
 
 // reaches reports whether the limit of a doubt, if it has one, is on the other side of the threshold.
 func reaches(criterion v1alpha1.Criterion, d figure.Doubt, turns figure.Side) bool {
-	switch {
-	case turns != figure.Above || d.AtMost == nil:
-		return true
-	case criterion.AtLeast != nil:
-		return *d.AtMost >= *criterion.AtLeast
+	limit := d.AtMost
+	if turns == figure.Below {
+		limit = d.AtLeast
 	}
-	return *d.AtMost > *criterion.AtMost
+	switch {
+	case limit == nil:
+		return true
+	case turns == figure.Above && criterion.AtLeast != nil:
+		return *limit >= *criterion.AtLeast
+	case turns == figure.Above:
+		return *limit > *criterion.AtMost
+	case criterion.AtLeast != nil:
+		return *limit < *criterion.AtLeast
+	}
+	return *limit <= *criterion.AtMost
 }
 
 func sideWord(side figure.Side) string {

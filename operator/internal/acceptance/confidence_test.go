@@ -20,6 +20,8 @@ func TestConfidenceLimit(t *testing.T) {
 				{Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 5, Mean: 1000, LimitedBy: v1alpha1.LimitedByDrift}}},
 			{Goal: "two limits", FramesPerSecond: 1000, Statistics: []v1alpha1.Statistics{
 				{Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 5, Mean: 1000, LimitedBy: v1alpha1.LimitedByLossInversion}}},
+			{Goal: "halved twice", FramesPerSecond: 1000, Statistics: []v1alpha1.Statistics{
+				{Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 2, Mean: 1000, LimitedBy: v1alpha1.LimitedByTooFewRepeats}}},
 			{Goal: "floor", FramesPerSecond: 1000, UpperBoundCause: v1alpha1.CauseGeneratorCeiling, Censored: &v1alpha1.CensoredRepeats{Repeats: 1, N: 2, Values: []int64{1000, 1100}}},
 		},
 		Latency: []v1alpha1.LatencyResult{{Load: "half", Directions: []v1alpha1.LatencyDirectionResult{
@@ -50,11 +52,14 @@ func TestConfidenceLimit(t *testing.T) {
 		"one repeat": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "PDR", "", 1, 0), v1alpha1.VerdictInconclusive,
 			"ThroughputFramesPerSecond of PDR has no confidence interval: it takes two repeats with the figure in each (NotMeasured): raise measurements.repeats"},
 		"a floor": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "floor", "", 1, 0), v1alpha1.VerdictInconclusive,
-			"ThroughputFramesPerSecond of floor has no confidence interval: the generator, not the device, may be the limit (GeneratorCeiling): give the generator more CPU"},
+			"ThroughputFramesPerSecond of floor has no confidence interval: the generator may be the limit (GeneratorCeiling): give the generator more CPU, or do what the warning GeneratorCeiling says"},
 		"a drift": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "drift", "", 1, 0), v1alpha1.VerdictInconclusive,
 			"ThroughputFramesPerSecond of drift has no confidence interval: the repeats rise or fall one after the other, so the device or the testbed changed while it was measured (Drift): warm up for longer, look for what changes with time, and measure again"},
 		"two limits": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "two limits", "", 1, 0), v1alpha1.VerdictInconclusive,
 			"ThroughputFramesPerSecond of two limits has no confidence interval: in every repeat a load above the upper bound met the goal, so the limit is not one number (LossInversion): measure the loss at each load with measurements.frameLossRate"},
+		"two halving searches": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "halved twice", "", 1, 0), v1alpha1.VerdictInconclusive,
+			"ThroughputFramesPerSecond of halved twice has no confidence interval: two searches of a method that halves can both end too low, and their interval would hold the limit too rarely " +
+				"(TooFewRepeats): set measurements.repeats to 3 or more, 5 to see a drift too, or throughput.method to MLRsearch"},
 		"no such goal": {criterion(v1alpha1.MetricThroughputFramesPerSecond, "X", "", 1, 0), v1alpha1.VerdictInconclusive,
 			"ThroughputFramesPerSecond of X has no figure: the goal was not measured (NotMeasured): measure it, or leave the criterion out"},
 		"another metric": {criterion(v1alpha1.MetricLatencyP50, "", "half", 0, 1), v1alpha1.VerdictInconclusive,

@@ -162,7 +162,7 @@ func TestPercentilesNeedSamples(t *testing.T) {
 		decided{name: "PDV", metric: pdv, load: "idle", atMost: 1000, want: inconclusive, code: few},
 		decided{name: "max", metric: v1alpha1.MetricLatencyMax, load: "idle", atMost: 1000, want: passed})
 	got := Judge(v1alpha1.Criterion{AtMost: new(int64(1))}, v1alpha1.FigureKey{Metric: p999, Size: "64", Load: "idle"}, figure.Results{Frames: []v1alpha1.FrameResult{frame}}.Figures())
-	if want := "p99.9 needs 10,000 frames in each trial, and 5,000 were received in all (FewSamples): make the trials longer or the load higher"; !strings.HasSuffix(got.Message, want) {
+	if want := "p99.9 needs 10,000 timed frames in each trial, and 5,000 were in all (FewSamples): make the trials longer or the load higher"; !strings.HasSuffix(got.Message, want) {
 		t.Errorf("message %q", got.Message)
 	}
 	frame.Latency[0].Directions[0].Latency = v1alpha1.Delays{}
@@ -233,6 +233,47 @@ func TestStalls(t *testing.T) {
 		decided{name: "max of a soak", metric: longest, load: "soak", atMost: 899, want: inconclusive, code: stall})
 	frame.Latency[0].AwayPartsPerMillion = 999
 	check(t, frame, decided{name: "too short for p99.9", metric: p999, load: "idle", atMost: 200_000, want: failed})
+}
+
+// TestPartlyExplainedLoss checks that a loss of which other work explains a part fails no criterion that the rest meets, and
+// fails those that the rest misses: 800 ppm of 3,000 may be due to a stall of 400 ppm.
+func TestPartlyExplainedLoss(t *testing.T) {
+	part := v1alpha1.DoubtPartlyInterrupted
+	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64,
+		Latency: []v1alpha1.LatencyResult{{Load: "pdr90", AwayPartsPerMillion: 400, Doubts: []v1alpha1.DoubtCode{part}, Directions: []v1alpha1.LatencyDirectionResult{
+			{DirectionResult: v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 100_000, ReceivedFrames: 99_700, LossPartsPerMillion: 3000, Latency: v1alpha1.Delays{Samples: 99_700, MinNanoseconds: 4}}},
+			{DirectionResult: v1alpha1.DirectionResult{Direction: "Reverse", SentFrames: 100_000, ReceivedFrames: 100_000, Latency: v1alpha1.Delays{Samples: 100_000, MinNanoseconds: 4}}},
+		}}},
+	}
+	check(t, frame,
+		decided{name: "met", metric: v1alpha1.MetricLoss, load: "pdr90", atMost: 3000, want: passed},
+		decided{name: "missed by all", metric: v1alpha1.MetricLoss, load: "pdr90", atMost: 2999, want: inconclusive, code: part},
+		decided{name: "met by the rest", metric: v1alpha1.MetricLoss, load: "pdr90", atMost: 2200, want: inconclusive, code: part},
+		decided{name: "missed by the rest", metric: v1alpha1.MetricLoss, load: "pdr90", atMost: 2199, want: failed},
+		decided{name: "a delay", metric: v1alpha1.MetricLatencyMin, load: "pdr90", atMost: 3, want: failed})
+	frame.Latency[0].Doubts = nil
+	check(t, frame, decided{name: "no part of it", metric: v1alpha1.MetricLoss, load: "pdr90", atMost: 2999, want: failed})
+}
+
+// TestStarvedSoftirqs checks that network work that a kernel may have left undone puts delays in doubt that are as long as such a
+// time, and no others.
+func TestStarvedSoftirqs(t *testing.T) {
+	starved := v1alpha1.DoubtSoftirqStarved
+	frame := v1alpha1.FrameResult{Size: "64", FrameBytes: 64,
+		Latency: []v1alpha1.LatencyResult{{Load: "idle", Doubts: []v1alpha1.DoubtCode{starved}, Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: v1alpha1.DirectionResult{
+			Direction: "Forward", SentFrames: 100_000, ReceivedFrames: 99_999, LossPartsPerMillion: 10,
+			Latency: v1alpha1.Delays{Samples: 100_000, MinNanoseconds: 4, MeanNanoseconds: 90_000, P50Nanoseconds: 40, P99Nanoseconds: 1_000_000, P999Nanoseconds: new(int64(1_000_001)), MaxNanoseconds: 20_000_000},
+		}}}}},
+	}
+	check(t, frame,
+		decided{name: "min", metric: v1alpha1.MetricLatencyMin, load: "idle", atMost: 3, want: failed},
+		decided{name: "p50", metric: v1alpha1.MetricLatencyP50, load: "idle", atMost: 39, want: failed},
+		decided{name: "p99", metric: v1alpha1.MetricLatencyP99, load: "idle", atMost: 999_999, want: failed},
+		decided{name: "p99.9", metric: v1alpha1.MetricLatencyP999, load: "idle", atMost: 1_000_000, want: inconclusive, code: starved},
+		decided{name: "p99.9, met", metric: v1alpha1.MetricLatencyP999, load: "idle", atMost: 1_000_001, want: passed},
+		decided{name: "mean", metric: v1alpha1.MetricLatencyMean, load: "idle", atMost: 89_999, want: inconclusive, code: starved},
+		decided{name: "max", metric: v1alpha1.MetricLatencyMax, load: "idle", atMost: 1, want: inconclusive, code: starved},
+		decided{name: "loss", metric: v1alpha1.MetricLoss, load: "idle", atMost: 9, want: failed})
 }
 
 // TestWhatIsNotCounted checks that figures which TRex does not count are no failure of the device.

@@ -22,8 +22,9 @@ import (
 )
 
 // WhyIncomparable says, for people, why a run cannot be compared with the earlier one,
-// with the remedy; "" where it can. The earlier one is nil where there is none.
-func WhyIncomparable(run, earlier *v1alpha1.BenchmarkRun) string {
+// with the remedy; "" where it can. The earlier one is nil where there is none. The specs are the
+// testbed's of the earlier run and today's; where one is nil, they are not compared.
+func WhyIncomparable(run, earlier *v1alpha1.BenchmarkRun, then, now *v1alpha1.TestbedSpec) string {
 	name := run.Spec.Experiment.Baseline.RunRef.Name
 	switch {
 	case earlier == nil:
@@ -48,11 +49,44 @@ func WhyIncomparable(run, earlier *v1alpha1.BenchmarkRun) string {
 		return fmt.Sprintf("spec.experiment.baseline.runRef %q measured something else, %s: name a run that is the same there, or make it the same here",
 			name, strings.Join(differ, " and ")+map[bool]string{true: " differs", false: " differ"}[len(differ) == 1])
 	}
+	if changed := changedSettings(then, now); len(changed) > 0 {
+		return fmt.Sprintf("spec.experiment.baseline.runRef %q was measured with other settings of Testbed %q, %s: measure the baseline again and name that run, or set the testbed as it was",
+			name, run.TestbedName(), strings.Join(changed, " and "))
+	}
 	if problem := nothingToJudge(run.Spec.Experiment.Baseline, earlier); problem != "" {
 		return fmt.Sprintf("spec.experiment.baseline.runRef %q has no figure of spec.experiment.baseline.metrics (%s) to compare with%s",
 			name, strings.Join(names(run.Spec.Experiment.Baseline.Metrics), ", "), problem)
 	}
 	return ""
+}
+
+// changedSettings returns the fields of a testbed that bound or time the traffic and have changed.
+// Where pods run and what they may use are not among them: the plan's digest and the fingerprint
+// show a different node.
+func changedSettings(then, now *v1alpha1.TestbedSpec) []string {
+	if then == nil || now == nil {
+		return nil
+	}
+	var out []string
+	for _, part := range []struct {
+		field     string
+		then, now any
+	}{
+		{"ports.linkBitsPerSecond", then.Ports.LinkBitsPerSecond, now.Ports.LinkBitsPerSecond},
+		{"ports.mtuBytes", then.Ports.MTUBytes, now.Ports.MTUBytes},
+		{"ports.west", then.Ports.West, now.Ports.West},
+		{"ports.east", then.Ports.East, now.Ports.East},
+		{"ports.calibrationNetworks", then.Ports.CalibrationNetworks, now.Ports.CalibrationNetworks},
+		{"generator.driver", then.Generator.Driver, now.Generator.Driver},
+		{"generator.cpu", then.Generator.CPU, now.Generator.CPU},
+		{"generator.xdp", then.Generator.XDP, now.Generator.XDP},
+		{"generator.trex", then.Generator.TRex, now.Generator.TRex},
+	} {
+		if !equality.Semantic.DeepEqual(part.then, part.now) {
+			out = append(out, "spec."+part.field)
+		}
+	}
+	return out
 }
 
 // namedFigures is how many figures a message names.
@@ -141,9 +175,9 @@ func known(n int64) *int64 {
 	return &n
 }
 
-// Measured puts this run's figures next to the earlier run's.
+// Measured puts this run's figures next to the earlier run's: at its rate, where this run measured there.
 func Measured(figures []v1alpha1.BaselineFigure, measured []figure.Figure) []v1alpha1.BaselineFigure {
-	out := slices.Clone(figures)
+	out, measured := slices.Clone(figures), atBaselineLoads(measured)
 	for i := range out {
 		f := &out[i]
 		f.Measured, f.MeasuredLoadFramesPerSecond, f.PValuePartsPerMillion = nil, nil, nil

@@ -120,7 +120,7 @@ func TestConnections(t *testing.T) {
 	then := runOf(0, 0, 0)
 	then.Status.Results, then.Status.Connections = nil, of(1000, 0)
 	run := nowOf(5, append(rates[:len(rates):len(rates)], v1alpha1.MetricConnectionsFailed)...)
-	if reason := WhyIncomparable(run, then); reason != "" {
+	if reason := WhyIncomparable(run, then, nil, nil); reason != "" {
 		t.Fatal(reason)
 	}
 	for _, test := range []struct {
@@ -197,7 +197,7 @@ func TestWhyIncomparable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run, then := nowOf(5, rates...), runOf(1000, 0, 0)
 			test.change(run, then)
-			got := WhyIncomparable(run, then)
+			got := WhyIncomparable(run, then, nil, nil)
 			if (got == "") != (test.want == nil) {
 				t.Fatalf("got %q", got)
 			}
@@ -208,7 +208,55 @@ func TestWhyIncomparable(t *testing.T) {
 			}
 		})
 	}
-	if got := WhyIncomparable(nowOf(5, rates...), nil); !strings.Contains(got, "no such BenchmarkRun") {
+	if got := WhyIncomparable(nowOf(5, rates...), nil, nil, nil); !strings.Contains(got, "no such BenchmarkRun") {
 		t.Errorf("of no run: %q", got)
+	}
+}
+
+// TestWhyIncomparableOfAnotherTestbed checks that each setting that bounds or times the traffic is compared and named,
+// and no other.
+func TestWhyIncomparableOfAnotherTestbed(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(now *v1alpha1.TestbedSpec)
+		want   string
+	}{
+		"the same":             {func(*v1alpha1.TestbedSpec) {}, ""},
+		"a list that is empty": {func(now *v1alpha1.TestbedSpec) { now.Ports.CalibrationNetworks = []v1alpha1.NetworkReference{} }, ""},
+		"a faster link":        {func(now *v1alpha1.TestbedSpec) { now.Ports.LinkBitsPerSecond = 25e9 }, "spec.ports.linkBitsPerSecond"},
+		"a larger MTU":         {func(now *v1alpha1.TestbedSpec) { now.Ports.MTUBytes = 9000 }, "spec.ports.mtuBytes"},
+		"another port":         {func(now *v1alpha1.TestbedSpec) { now.Ports.West.VLAN = new(int32(7)) }, "spec.ports.west"},
+		"the other port":       {func(now *v1alpha1.TestbedSpec) { now.Ports.East.Attachment = v1alpha1.PortSRIOV }, "spec.ports.east"},
+		"another loop": {func(now *v1alpha1.TestbedSpec) {
+			now.Ports.CalibrationNetworks = []v1alpha1.NetworkReference{{Name: "a"}, {Name: "b"}}
+		}, "spec.ports.calibrationNetworks"},
+		"a smaller ring": {func(now *v1alpha1.TestbedSpec) { now.Generator.XDP.RingFrames = 64 }, "spec.generator.xdp"},
+		"more CPU":       {func(now *v1alpha1.TestbedSpec) { now.Generator.CPU = "4" }, "spec.generator.cpu"},
+		"another driver": {func(now *v1alpha1.TestbedSpec) {
+			now.Generator.Driver, now.Generator.TRex = v1alpha1.DriverTRex, &v1alpha1.TRexGenerator{}
+		}, "spec.generator.driver and spec.generator.trex"},
+		"who may use it, and where it runs": {func(now *v1alpha1.TestbedSpec) {
+			now.HistoryLimit, now.Generator.Memory, now.Generator.NodeSelector = 7, "1Gi", map[string]string{"a": "b"}
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			then := &v1alpha1.TestbedSpec{
+				Generator: v1alpha1.Generator{Driver: v1alpha1.DriverXDP, XDP: v1alpha1.XDPGenerator{RingFrames: 1024}},
+				Ports:     v1alpha1.TestbedPorts{LinkBitsPerSecond: 10e9, MTUBytes: 1500},
+			}
+			now := then.DeepCopy()
+			test.change(now)
+			want := ""
+			if test.want != "" {
+				want = `spec.experiment.baseline.runRef "then" was measured with other settings of Testbed "lab", ` + test.want +
+					": measure the baseline again and name that run, or set the testbed as it was"
+			}
+			run, earlier := nowOf(5, rates...), runOf(1000, 0, 0)
+			if got := WhyIncomparable(run, earlier, then, now); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if got := WhyIncomparable(run, earlier, nil, now); got != "" {
+				t.Errorf("of unknown settings: %q", got)
+			}
+		})
 	}
 }

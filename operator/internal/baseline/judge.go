@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxLoadDifferencePercent is how far apart the loads of two delays or losses may be. It is
+	// maxLoadDifferencePercent is how far apart the loads of two figures may be. It is
 	// the default tolerance of a rate: loads may be as far apart as two throughputs that count as
 	// equally good.
 	maxLoadDifferencePercent = 5
@@ -23,7 +23,7 @@ const (
 // are those that Measured returns.
 func Verdicts(baseline *v1alpha1.Baseline, figures []v1alpha1.BaselineFigure, measured []figure.Figure) []v1alpha1.Verdict {
 	// The loads themselves are compared, so it does not matter what they are shares of.
-	measured = without(measured, v1alpha1.DoubtLoadOfFloor)
+	measured = without(atBaselineLoads(measured), v1alpha1.DoubtLoadOfFloor)
 	var verdicts []v1alpha1.Verdict
 	for _, f := range judged(baseline, figures) {
 		verdicts = append(verdicts, judge(criterion(baseline, f), f, measured))
@@ -43,9 +43,16 @@ func judge(criterion v1alpha1.Criterion, f v1alpha1.BaselineFigure, measured []f
 	case f.Measured == nil:
 		return verdict
 	case loadsDiffer(f):
+		if why := notCarried(f, measured); why != "" {
+			return acceptance.Undecided(verdict, v1alpha1.DoubtLoadsDiffer, verdict.Message+"; not judged, because "+why, "compare the throughput, or name another baseline")
+		}
+		remedy := "give the load in framesPerSecond"
+		if f.Load == "" {
+			remedy = "measure the baseline again with this generator"
+		}
 		return acceptance.Undecided(verdict, v1alpha1.DoubtLoadsDiffer,
 			fmt.Sprintf("%s; not judged, because this run measured it at %d frames/s and the baseline at %d", verdict.Message, *f.MeasuredLoadFramesPerSecond, *f.BaselineLoadFramesPerSecond),
-			"give the load in framesPerSecond")
+			remedy)
 	case verdict.Result == v1alpha1.VerdictFailed && f.PValuePartsPerMillion != nil && *f.PValuePartsPerMillion >= significantPartsPerMillion:
 		return acceptance.Undecided(verdict, v1alpha1.DoubtChance, verdict.Message+"; chance explains the difference", "raise measurements.repeats in both runs")
 	}

@@ -53,6 +53,15 @@ func at(load int64) change {
 	}
 }
 
+// overloaded adds a receive rate and bursts at a load.
+func overloaded(load, rate, frames int64) change {
+	return func(frame *v1alpha1.FrameResult) {
+		frame.ReceiveRate = &v1alpha1.ReceiveRateResult{IntendedFramesPerSecond: load, MeanFramesPerSecond: rate,
+			Trials: []v1alpha1.ReceiveRateTrial{{Trial: 1, ForwardingFramesPerSecond: rate, LossPartsPerMillion: 100_000}}}
+		frame.BackToBack = &v1alpha1.BackToBackResult{MaximumFramesPerSecond: load, MeanFrames: frames, LongestBurstFrames: 2 * frames, Bursts: []int64{frames}}
+	}
+}
+
 func repeated(values ...int64) change {
 	return func(frame *v1alpha1.FrameResult) {
 		frame.Throughput[0].Statistics = []v1alpha1.Statistics{{Metric: v1alpha1.MetricThroughputFramesPerSecond, N: int32(len(values)), Values: values}}
@@ -62,6 +71,7 @@ func repeated(values ...int64) change {
 func TestInconclusive(t *testing.T) {
 	const passed, failed, inconclusive = v1alpha1.VerdictPassed, v1alpha1.VerdictFailed, v1alpha1.VerdictInconclusive
 	rate, p99, loss := v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricLatencyP99, v1alpha1.MetricLoss
+	receive, bursts := v1alpha1.MetricReceiveRate, v1alpha1.MetricBackToBack
 	for name, test := range map[string]struct {
 		metric v1alpha1.Metric
 		then   []v1alpha1.FrameResult
@@ -73,7 +83,7 @@ func TestInconclusive(t *testing.T) {
 		"the baseline is 0":                  {rate, with(0, 9, 0), with(1000, 9, 0), inconclusive, v1alpha1.DoubtBaselineZero, "the baseline's figure is 0"},
 		"a delay of 0":                       {p99, with(1, 0, 0), with(1, 9, 0), inconclusive, v1alpha1.DoubtBaselineZero, "name another baseline"},
 		"no loss is a figure":                {loss, with(1, 9, 0), with(1, 9, 0), passed, "", ""},
-		"the baseline is a floor":            {rate, with(1000, 9, 0, floor), with(1000, 9, 0), inconclusive, v1alpha1.DoubtBaselineUncertain, "the generator, not the device, may be the limit (GeneratorCeiling)"},
+		"the baseline is a floor":            {rate, with(1000, 9, 0, floor), with(1000, 9, 0), inconclusive, v1alpha1.DoubtBaselineUncertain, "the generator may be the limit (GeneratorCeiling)"},
 		"both met the highest load":          {rate, with(1000, 9, 0, atMaximum), with(1000, 9, 0, atMaximum), passed, "", ""},
 		"the highest load is met no more":    {rate, with(1000, 9, 0, atMaximum), with(900, 9, 0), failed, "", ""},
 		"the baseline is irregular":          {rate, with(1000, 9, 0, irregular), with(500, 9, 0), inconclusive, v1alpha1.DoubtBaselineUncertain, "IrregularResult"},
@@ -95,7 +105,12 @@ func TestInconclusive(t *testing.T) {
 		"nothing arrived now":                {p99, with(1, 900, 0), with(1, 900, 0, starved), failed, "", ""},
 		"loads within 5 %":                   {p99, with(1, 900, 0, at(1000)), with(1, 900, 0, at(1050)), passed, "", ""},
 		"loads that differ":                  {p99, with(1, 900, 0, at(1000)), with(1, 900, 0, at(1051)), inconclusive, v1alpha1.DoubtLoadsDiffer, "this run measured it at 1051 frames/s and the baseline at 1000"},
+		"a load above the throughput":        {p99, with(1, 900, 0, at(3000)), with(1, 900, 0, at(1000)), inconclusive, v1alpha1.DoubtLoadsDiffer, "3000 frames/s, at which the baseline measured it, are more than this run's throughput of NDR, 2000 frames/s (LoadsDiffer): compare the throughput"},
 		"lower loads that differ":            {p99, with(1, 900, 0, at(1000)), with(1, 9000, 0, at(949)), inconclusive, v1alpha1.DoubtLoadsDiffer, ""},
+		"a receive rate at another load":     {receive, with(1, 9, 0, overloaded(1000, 500, 9)), with(1, 9, 0, overloaded(1100, 400, 9)), inconclusive, v1alpha1.DoubtLoadsDiffer, "this run measured it at 1100 frames/s and the baseline at 1000 (LoadsDiffer): measure the baseline again"},
+		"a receive rate at the same load":    {receive, with(1, 9, 0, overloaded(1000, 500, 9)), with(1, 9, 0, overloaded(1050, 400, 9)), failed, "", ""},
+		"bursts at another load":             {bursts, with(1, 9, 0, overloaded(1000, 500, 900)), with(1, 9, 0, overloaded(900, 500, 1000)), inconclusive, v1alpha1.DoubtLoadsDiffer, ""},
+		"bursts at the same load":            {bursts, with(1, 9, 0, overloaded(1000, 500, 900)), with(1, 9, 0, overloaded(1000, 500, 1000)), passed, "", ""},
 		"worse by more than chance":          {rate, with(1000, 9, 0, repeated(999, 1000, 1001)), with(900, 9, 0, repeated(899, 900, 901)), failed, "", "p is below 0.000001 (Welch's t-test of the repeats)"},
 		"worse by chance":                    {rate, with(1000, 9, 0, repeated(900, 1000, 1100)), with(940, 9, 0, repeated(840, 940, 1040)), inconclusive, v1alpha1.DoubtChance, "p is 0.503"},
 		"repeats that are all the same":      {rate, with(1000, 9, 0, repeated(1000, 1000)), with(900, 9, 0, repeated(900, 900)), failed, "", ""},
@@ -130,14 +145,14 @@ func TestWhyIncomparableOfUncertainFigures(t *testing.T) {
 	run := nowOf(5, rates...)
 	then := runOf(0, 0, 0)
 	then.Status.Results = with(1000, 9, 0, floor)
-	got := WhyIncomparable(run, then)
+	got := WhyIncomparable(run, then, nil, nil)
 	for _, want := range []string{"ThroughputFramesPerSecond of NDR for size 64: in the baseline the generator", "GeneratorCeiling", "name a run whose figures are the device's own"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q in it", got, want)
 		}
 	}
 	run.Spec.Experiment.Baseline.Metrics = append(run.Spec.Experiment.Baseline.Metrics, v1alpha1.MetricLatencyP99)
-	if got := WhyIncomparable(run, then); got != "" {
+	if got := WhyIncomparable(run, then, nil, nil); got != "" {
 		t.Errorf("with a delay to compare: %q", got)
 	}
 }

@@ -7,6 +7,7 @@ package chain
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -60,6 +61,17 @@ func metadata(p *plan.Plan, name, component string) metav1.ObjectMeta {
 		Labels:      labelsOf(p, component),
 		Annotations: map[string]string{v1alpha1.AnnotationRun: p.Run.Name},
 	}
+}
+
+// undisturbed are the annotations by which the cluster autoscaler and Karpenter leave a pod on its node. Another node would
+// be another measurement.
+var undisturbed = map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}
+
+// podMetadata returns the metadata of a pod, or of a virtual machine, which gives its annotations to its pod.
+func podMetadata(p *plan.Plan, name, component string) metav1.ObjectMeta {
+	meta := metadata(p, name, component)
+	maps.Copy(meta.Annotations, undisturbed)
+	return meta
 }
 
 func labelsOf(p *plan.Plan, component string) map[string]string {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
@@ -266,13 +267,19 @@ func TestConfinement(t *testing.T) {
 	}
 }
 
-// TestRights checks that the measurer's token patches one object.
+// TestRights checks that the measurer's token patches the results, makes their chunks, and nothing else.
 func TestRights(t *testing.T) {
 	p := mustMake(t, plantest.Input(1))
 	rules := chain.Role(p).Rules
-	if len(rules) != 1 || !slices.Equal(rules[0].Verbs, []string{"patch"}) ||
-		!slices.Equal(rules[0].Resources, []string{"configmaps"}) || !slices.Equal(rules[0].ResourceNames, []string{p.Names().Results}) {
+	if len(rules) != 2 || !slices.Equal(rules[0].Verbs, []string{"patch"}) || !slices.Equal(rules[0].ResourceNames, []string{p.Names().Results}) ||
+		!slices.Equal(rules[1].Verbs, []string{"create", "patch"}) || !slices.Equal(rules[1].ResourceNames, p.Names().Chunks()) ||
+		len(rules[1].ResourceNames) != measure.MaximumChunks || rules[1].ResourceNames[0] != p.Names().Results+"-0" {
 		t.Errorf("rules %+v", rules)
+	}
+	for _, rule := range rules {
+		if !slices.Equal(rule.Resources, []string{"configmaps"}) || !slices.Equal(rule.APIGroups, []string{""}) {
+			t.Errorf("rule %+v", rule)
+		}
 	}
 	binding := chain.RoleBinding(p)
 	if binding.RoleRef.Name != chain.Role(p).Name || binding.Subjects[0].Name != chain.ServiceAccount(p).Name ||
@@ -346,11 +353,39 @@ func TestAddressesOfTheAPIServer(t *testing.T) {
 	}
 }
 
+// TestPodsStayOnTheirNode checks that autoscalers do not move a pod or a virtual machine of a run, and that of other objects
+// nothing says so.
+func TestPodsStayOnTheirNode(t *testing.T) {
+	kinds := map[string]int{}
+	for _, in := range []plan.Input{plantest.Neighbors(), plantest.TCP(), plantest.VMs()} {
+		for _, w := range chain.Render(mustMake(t, in), plantest.Issuer()) {
+			for _, object := range append([]chain.Object{w.Object}, w.Needs...) {
+				annotations, stays := object.GetAnnotations(), false
+				switch o := object.(type) {
+				case *batchv1.Job:
+					annotations, stays = o.Spec.Template.Annotations, true
+				case *corev1.Pod, *kubevirtv1.VirtualMachineInstance:
+					stays = true
+				}
+				kinds[fmt.Sprintf("%T", object)]++
+				if says := annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false" && annotations["karpenter.sh/do-not-disrupt"] == "true"; says != stays {
+					t.Errorf("%T %s has %v", object, object.GetName(), annotations)
+				}
+			}
+		}
+	}
+	for _, kind := range []string{"*v1.Job", "*v1.Pod", "*v1.VirtualMachineInstance", "*v1.ConfigMap"} {
+		if kinds[kind] == 0 {
+			t.Errorf("there is no %s: %v", kind, kinds)
+		}
+	}
+}
+
 // TestAgentsListenOnThePodsAddress checks that no agent of a pod listens on a measured port.
 func TestAgentsListenOnThePodsAddress(t *testing.T) {
 	var agents []chain.Workload
 	for _, in := range []plan.Input{plantest.Neighbors(), plantest.TCP()} {
-		agents = append(agents, chain.Render(mustMake(t, in))[1:]...)
+		agents = append(agents, chain.Render(mustMake(t, in), plantest.Issuer())[1:]...)
 	}
 	for _, w := range agents {
 		pod, isPod := w.Object.(*corev1.Pod)

@@ -16,7 +16,9 @@ const (
 	containerCleanup       = "cleanup"
 	cleanupRetries         = 3
 	cleanupDeadlineSeconds = 300
-	cleanupKeepSeconds     = 60
+	// cleanupKeepSeconds is longer than the Jobs of all nodes may take, whose results count together. The operator
+	// deletes them with the testbed.
+	cleanupKeepSeconds = 600
 )
 
 // BridgeCleanup returns a Job in the given namespace that deletes a testbed's bridges from

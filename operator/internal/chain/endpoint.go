@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/endpoint"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -25,8 +26,8 @@ func endpointConfigMap(p *plan.Plan, end plan.Endpoint) *corev1.ConfigMap {
 	}
 }
 
-func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
-	meta := metadata(p, p.Names().Endpoint(end.Config.Name), ComponentEndpoint)
+func endpointPod(p *plan.Plan, end plan.Endpoint, rule *caller.Rule) *corev1.Pod {
+	meta := podMetadata(p, p.Names().Endpoint(end.Config.Name), ComponentEndpoint)
 	meta.Annotations[annotationNetworks] = compactJSON([]attachment{{
 		Name: end.Port.Network, Namespace: cmp.Or(end.Port.NetworkNamespace, p.Run.Namespace), Interface: end.Port.Interface, MAC: end.Port.MAC,
 	}})
@@ -48,7 +49,7 @@ func endpointPod(p *plan.Plan, end plan.Endpoint) *corev1.Pod {
 				Image:           end.Image,
 				ImagePullPolicy: p.ImagePullPolicy,
 				Command:         []string{"endpoint", "--config", endpoint.DefaultPath, "--listen", listenAddress(endpoint.AgentPort)},
-				Env:             []corev1.EnvVar{podAddress()},
+				Env:             agentVariables(rule),
 				Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: endpoint.AgentPort, Protocol: corev1.ProtocolTCP}},
 				Resources:       requirements(end.Resources),
 				VolumeMounts: []corev1.VolumeMount{

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/vnf"
 )
@@ -26,8 +27,8 @@ func functionConfigMap(p *plan.Plan, function plan.Function) *corev1.ConfigMap {
 	}
 }
 
-func functionPod(p *plan.Plan, function plan.Function) *corev1.Pod {
-	meta := metadata(p, p.Names().Function(function.Name), ComponentFunction)
+func functionPod(p *plan.Plan, function plan.Function, rule *caller.Rule) *corev1.Pod {
+	meta := podMetadata(p, p.Names().Function(function.Name), ComponentFunction)
 	meta.Annotations[annotationNetworks] = attachments(p, function.Name)
 	const volume = "config"
 	pod := &corev1.Pod{
@@ -42,7 +43,7 @@ func functionPod(p *plan.Plan, function plan.Function) *corev1.Pod {
 			Affinity:                      nodeAffinity(p.DeviceNode),
 			Tolerations:                   function.Tolerations,
 			ImagePullSecrets:              pullSecrets(p.ImagePullSecrets),
-			Containers:                    []corev1.Container{functionContainer(p, function, volume)},
+			Containers:                    []corev1.Container{functionContainer(p, function, volume, rule)},
 			Volumes: []corev1.Volume{{
 				Name: volume,
 				VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
@@ -55,13 +56,13 @@ func functionPod(p *plan.Plan, function plan.Function) *corev1.Pod {
 	return pod
 }
 
-func functionContainer(p *plan.Plan, function plan.Function, volume string) corev1.Container {
+func functionContainer(p *plan.Plan, function plan.Function, volume string, rule *caller.Rule) corev1.Container {
 	return corev1.Container{
 		Name:            containerFunction,
 		Image:           function.Image,
 		ImagePullPolicy: p.ImagePullPolicy,
 		Command:         []string{"vnf", "run", "--config", vnf.DefaultPath, "--listen", listenAddress(portHTTP)},
-		Env:             []corev1.EnvVar{podAddress()},
+		Env:             agentVariables(rule),
 		Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: portHTTP, Protocol: corev1.ProtocolTCP}},
 		Resources:       withDevices(requirements(function.Resources), p.DevicesOf(function.Name)),
 		VolumeMounts:    []corev1.VolumeMount{{Name: volume, MountPath: path.Dir(vnf.DefaultPath), ReadOnly: true}},

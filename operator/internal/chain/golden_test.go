@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/testing/golden"
@@ -28,12 +29,21 @@ func mustMake(t *testing.T, in plan.Input) *plan.Plan {
 
 // objectsOf returns all objects of a run.
 func objectsOf(p *plan.Plan) []chain.Object {
-	workloads := chain.Render(p)
+	workloads := chain.Render(p, plantest.Issuer())
 	objects := append([]chain.Object{chain.PlanConfigMap(p), chain.ResultsConfigMap(p)}, workloads[0].Needs...)
 	for _, w := range workloads[1:] {
 		objects = append(objects, w.Objects()...)
 	}
 	return append(objects, workloads[0].Object)
+}
+
+// ruleOf returns whose requests a run's agents answer.
+func ruleOf(p *plan.Plan) *caller.Rule {
+	issuer := plantest.Issuer()
+	return &caller.Rule{
+		Issuer: issuer.URL, Keys: issuer.Keys, Audience: "vnfbench.io/run/" + string(p.Run.UID),
+		Subject: "system:serviceaccount:" + plantest.Namespace + ":" + p.Names().ServiceAccount,
+	}
 }
 
 func render(t *testing.T, objects []chain.Object) []byte {
@@ -71,6 +81,8 @@ func parts(t *testing.T, objects []chain.Object, p *plan.Plan) map[string]string
 	note("the plan's instructions", p.Instructions)
 	for _, function := range p.Functions {
 		note("the plan's config of function "+function.Name, function.Config)
+		function.Config.Caller = ruleOf(p)
+		note("the plan's config of function "+function.Name+" with its caller", function.Config)
 	}
 	for _, end := range p.Endpoints {
 		note("the plan's config of endpoint "+end.Config.Name, end.Config)
@@ -85,6 +97,8 @@ func parts(t *testing.T, objects []chain.Object, p *plan.Plan) map[string]string
 			for key, value := range data {
 				if part, is := copies[value.(string)]; is {
 					data[key] = "(" + part + ")"
+				} else if text, err := base64.StdEncoding.DecodeString(value.(string)); err == nil && json.Valid(text) {
+					data[key] = string(text)
 				}
 			}
 		}

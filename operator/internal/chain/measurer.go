@@ -6,7 +6,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -14,6 +13,8 @@ const (
 	containerMeasurer = "measurer"
 	measurerGrace     = 10
 	measurerRetries   = 6
+	// MaxGraceSeconds is the longest time that a pod of a run has to end.
+	MaxGraceSeconds = max(functionGrace, measurerGrace, neighborGrace)
 	// ExitCodeFinal is the measurer's exit code for a failure that another attempt would meet
 	// again: the Job fails at once.
 	ExitCodeFinal = 42
@@ -56,18 +57,18 @@ func ServiceAccount(p *plan.Plan) *corev1.ServiceAccount {
 	}
 }
 
-// Role returns the right to patch the results' ConfigMap, and nothing else. A patch answers
-// with the whole object, so the measurer needs no right to read.
+// Role returns the right to patch the results' ConfigMap, and to make the chunks of the results, which
+// are known by their names. A patch answers with the whole object, so the measurer needs no right to read. The
+// API server knows the name of an object that is made by server-side apply, and asks for the verb create with
+// that name; it knows none of one that is posted, so that the measurer can post nothing.
 func Role(p *plan.Plan) *rbacv1.Role {
 	return &rbacv1.Role{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
 		ObjectMeta: metadata(p, p.Names().Role, ComponentMeasurer),
-		Rules: []rbacv1.PolicyRule{{
-			APIGroups:     []string{""},
-			Resources:     []string{"configmaps"},
-			ResourceNames: []string{p.Names().Results},
-			Verbs:         []string{"patch"},
-		}},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{p.Names().Results}, Verbs: []string{"patch"}},
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: p.Names().Chunks(), Verbs: []string{"create", "patch"}},
+		},
 	}
 }
 
@@ -86,7 +87,8 @@ func RoleBinding(p *plan.Plan) *rbacv1.RoleBinding {
 
 // MeasurerJob returns the Job that makes the trials, in one pod with both traffic ports.
 func MeasurerJob(p *plan.Plan) *batchv1.Job {
-	meta := metadata(p, p.Names().Job, ComponentMeasurer)
+	meta, pod := metadata(p, p.Names().Job, ComponentMeasurer), podMetadata(p, "", ComponentMeasurer)
+	pod.Namespace, pod.Annotations[annotationNetworks] = "", attachments(p, "")
 	return &batchv1.Job{
 		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
 		ObjectMeta: meta,
@@ -99,14 +101,8 @@ func MeasurerJob(p *plan.Plan) *batchv1.Job {
 			PodReplacementPolicy: new(batchv1.Failed),
 			PodFailurePolicy:     measurerFailurePolicy(),
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{
-					Labels: labelsOf(p, ComponentMeasurer),
-					Annotations: map[string]string{
-						annotationNetworks:     attachments(p, ""),
-						v1alpha1.AnnotationRun: p.Run.Name,
-					},
-				},
-				Spec: measurerPod(p),
+				ObjectMeta: pod,
+				Spec:       measurerPod(p),
 			},
 		},
 	}
@@ -154,10 +150,10 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 				"--namespace", p.Run.Namespace,
 				"--results", p.Names().Results,
 			},
-			Env: []corev1.EnvVar{
+			Env: append([]corev1.EnvVar{
 				fromField("POD_NAME", "metadata.name"),
 				fromField("POD_UID", "metadata.uid"),
-			},
+			}, agentTokenPath(p)...),
 			Resources: withDevices(requirements(p.Generator.Resources), p.DevicesOf("")),
 			VolumeMounts: []corev1.VolumeMount{
 				{Name: instructions, MountPath: instructionsDirectory, ReadOnly: true},
@@ -171,7 +167,7 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 				LocalObjectReference: corev1.LocalObjectReference{Name: p.Names().Plan},
 				Items:                []corev1.KeyToPath{{Key: plan.KeyInstructions, Path: plan.KeyInstructions}},
 			}}},
-			{Name: token, VolumeSource: corev1.VolumeSource{Projected: tokenVolume()}},
+			{Name: token, VolumeSource: corev1.VolumeSource{Projected: tokenVolume(p)}},
 		},
 	}
 	addGenerator(p, &pod)
@@ -179,9 +175,9 @@ func measurerPod(p *plan.Plan) corev1.PodSpec {
 }
 
 // tokenVolume returns what the kubelet mounts into pods by itself, with a shorter lifetime
-// of the token.
-func tokenVolume() *corev1.ProjectedVolumeSource {
-	return &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+// of the token, and the token for the run's agents.
+func tokenVolume(p *plan.Plan) *corev1.ProjectedVolumeSource {
+	return &corev1.ProjectedVolumeSource{Sources: append([]corev1.VolumeProjection{
 		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
 			Path: corev1.ServiceAccountTokenKey, ExpirationSeconds: new(int64(tokenSeconds)),
 		}},
@@ -192,7 +188,7 @@ func tokenVolume() *corev1.ProjectedVolumeSource {
 		{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{
 			{Path: corev1.ServiceAccountNamespaceKey, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.namespace"}},
 		}}},
-	}}
+	}, agentToken(p)...)}
 }
 
 func fromField(name, field string) corev1.EnvVar {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/plan"
@@ -24,19 +25,16 @@ const (
 )
 
 // neighborVM returns a VM that boots the neighbors' guest. The measurer
-// communicates with it as with a pod. Its disk holds no secret, only its identity and the
-// names of its ports.
+// communicates with it as with a pod.
 func neighborVM(p *plan.Plan, n plan.Neighbor) *kubevirtv1.VirtualMachineInstance {
-	meta := metadata(p, p.Names().Neighbor(n.Load.Name), ComponentNeighbor)
+	meta := podMetadata(p, p.Names().Neighbor(n.Load.Name), ComponentNeighbor)
 	spec := vmSpec(p, n.VM, n.Tolerations)
-	config := neighbor.GuestConfig{Ports: []neighbor.GuestPort{}}
 	for _, end := range neighborEnds(n) {
 		spec.Domain.Devices.Interfaces = append(spec.Domain.Devices.Interfaces, bridgedInterface(end, n.Attachment))
 		spec.Networks = append(spec.Networks, multusNetwork(end))
-		config.Ports = append(config.Ports, neighbor.GuestPort{Name: end.Interface, MAC: end.MAC, MTUBytes: end.MTUBytes})
 	}
 	spec.Volumes = []kubevirtv1.Volume{{Name: volumeConfig, VolumeSource: kubevirtv1.VolumeSource{
-		CloudInitNoCloud: &kubevirtv1.CloudInitNoCloudSource{UserData: indentedJSON(config)},
+		CloudInitNoCloud: &kubevirtv1.CloudInitNoCloudSource{UserDataSecretRef: &corev1.LocalObjectReference{Name: meta.Name}},
 	}}}
 	if n.ScratchBytes > 0 {
 		spec.Domain.Resources.Requests[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(n.ScratchBytes, resource.BinarySI)
@@ -51,6 +49,15 @@ func neighborVM(p *plan.Plan, n plan.Neighbor) *kubevirtv1.VirtualMachineInstanc
 	return instance(meta, spec)
 }
 
+// neighborSecret returns its user data, in which nothing is secret: its ports, and who may ask it.
+func neighborSecret(p *plan.Plan, n plan.Neighbor, rule *caller.Rule) *corev1.Secret {
+	config := neighbor.GuestConfig{Ports: []neighbor.GuestPort{}, Caller: rule}
+	for _, end := range neighborEnds(n) {
+		config.Ports = append(config.Ports, neighbor.GuestPort{Name: end.Interface, MAC: end.MAC, MTUBytes: end.MTUBytes})
+	}
+	return userData(metadata(p, p.Names().Neighbor(n.Load.Name), ComponentNeighbor), config)
+}
+
 // neighborEnds returns its ports, west before east; none if it sends no frames.
 func neighborEnds(n plan.Neighbor) []plan.End {
 	if n.Network == nil {
@@ -59,8 +66,8 @@ func neighborEnds(n plan.Neighbor) []plan.End {
 	return []plan.End{n.Network.West, n.Network.East}
 }
 
-func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
-	meta := metadata(p, p.Names().Neighbor(n.Load.Name), ComponentNeighbor)
+func neighborPod(p *plan.Plan, n plan.Neighbor, rule *caller.Rule) *corev1.Pod {
+	meta := podMetadata(p, p.Names().Neighbor(n.Load.Name), ComponentNeighbor)
 	if n.Network != nil {
 		var list []attachment
 		for _, end := range neighborEnds(n) {
@@ -87,7 +94,7 @@ func neighborPod(p *plan.Plan, n plan.Neighbor) *corev1.Pod {
 				Image:           n.Image,
 				ImagePullPolicy: p.ImagePullPolicy,
 				Command:         []string{"neighbor", "--listen", listenAddress(neighbor.Port)},
-				Env:             []corev1.EnvVar{podAddress()},
+				Env:             agentVariables(rule),
 				Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: neighbor.Port, Protocol: corev1.ProtocolTCP}},
 				Resources:       withScratch(requirements(n.Resources), n.ScratchBytes),
 				VolumeMounts:    []corev1.VolumeMount{{Name: volumeScratch, MountPath: neighbor.Scratch}},

@@ -1,7 +1,6 @@
 package chain_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -17,7 +16,7 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// TestNeighborVMs checks that a neighbor that is a virtual machine gets its ports and nothing secret, and a disk if it
+// TestNeighborVMs checks that a neighbor that is a virtual machine gets its ports and its caller, and a disk if it
 // loads one.
 func TestNeighborVMs(t *testing.T) {
 	in := plantest.NeighborVMs()
@@ -25,14 +24,14 @@ func TestNeighborVMs(t *testing.T) {
 	p := mustMake(t, in)
 	for i, n := range neighborsOf(p) {
 		vm, spec := n.VM, in.Run.Spec.Experiment.NoisyNeighbors[i]
-		if n.Pod != nil || vm == nil || n.ConfigMap != nil || n.Secret != nil {
+		if n.Pod != nil || vm == nil || n.ConfigMap != nil || n.Secret == nil || vm.Spec.Volumes[0].CloudInitNoCloud.UserDataSecretRef.Name != n.Secret.Name {
 			t.Fatalf("%s: %+v", spec.Name, n)
 		}
 		if problems := validation.IsDNS1123Label(vm.Name); len(problems) > 0 {
 			t.Errorf("%q: %v", vm.Name, problems)
 		}
-		var config neighbor.GuestConfig
-		if err := json.Unmarshal([]byte(vm.Spec.Volumes[0].CloudInitNoCloud.UserData), &config); err != nil {
+		config, err := neighbor.ParseGuestConfig(n.Secret.Data["userdata"])
+		if err != nil {
 			t.Fatal(err)
 		}
 		var want []neighbor.GuestPort
@@ -56,6 +55,11 @@ func TestNeighborVMs(t *testing.T) {
 		disks := vm.Spec.Domain.Devices.Disks
 		if hasScratch := len(disks) == 2 && disks[1].Serial == neighbor.ScratchSerial; hasScratch != (spec.Kind == v1alpha1.NeighborDisk) {
 			t.Errorf("%s has the disks %+v", spec.Name, disks)
+		} else if hasScratch {
+			requested, size := vm.Spec.Domain.Resources.Requests[corev1.ResourceEphemeralStorage], vm.Spec.Volumes[1].EmptyDisk.Capacity
+			if size.IsZero() || requested.Cmp(size) != 0 {
+				t.Errorf("%s requests %s of storage, and may write %s", spec.Name, &requested, &size)
+			}
 		}
 		if firmware := vm.Spec.Domain.Firmware; firmware.KernelBoot.Container.Image != "registry.example/neighbor-guest:v1" {
 			t.Errorf("%s boots %+v", spec.Name, firmware)

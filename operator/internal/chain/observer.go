@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/observer"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -24,10 +25,10 @@ const (
 
 // observerPod renders the pod that reports what the device's node did. It exists as long as
 // the chain.
-func observerPod(p *plan.Plan) *corev1.Pod {
+func observerPod(p *plan.Plan, rule *caller.Rule) *corev1.Pod {
 	return &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metadata(p, p.Names().Observer, ComponentObserver),
+		ObjectMeta: podMetadata(p, p.Names().Observer, ComponentObserver),
 		Spec: corev1.PodSpec{
 			// No figure depends on it, so it may restart when it ends.
 			RestartPolicy:                 corev1.RestartPolicyAlways,
@@ -46,7 +47,7 @@ func observerPod(p *plan.Plan) *corev1.Pod {
 				Image:           p.Observer.Image,
 				ImagePullPolicy: p.ImagePullPolicy,
 				Command:         observerCommand(p),
-				Env:             []corev1.EnvVar{podAddress()},
+				Env:             agentVariables(rule),
 				Ports:           []corev1.ContainerPort{{Name: "http", ContainerPort: observer.Port, Protocol: corev1.ProtocolTCP}},
 				Resources:       requirements(p.Observer.Resources),
 				SecurityContext: observerSecurityContext(p),

@@ -8,6 +8,7 @@ import (
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -60,18 +61,15 @@ func NICModel(attachment v1alpha1.Attachment) string { return nicModels[attachme
 
 // vmSecret returns the function's configuration as user data. It is a secret, and not
 // part of the VM's spec, because a function's configuration may hold private keys.
-func vmSecret(p *plan.Plan, function plan.Function) *corev1.Secret {
-	return &corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metadata(p, p.Names().Function(function.Name), ComponentFunction),
-		Immutable:  new(true),
-		Data:       map[string][]byte{keyUserData: []byte(indentedJSON(function.Config))},
-	}
+func vmSecret(p *plan.Plan, function plan.Function, rule *caller.Rule) *corev1.Secret {
+	config := function.Config
+	config.Caller = rule
+	return userData(metadata(p, p.Names().Function(function.Name), ComponentFunction), config)
 }
 
 // vm returns a function's virtual machine.
 func vm(p *plan.Plan, function plan.Function) *kubevirtv1.VirtualMachineInstance {
-	meta := metadata(p, p.Names().Function(function.Name), ComponentFunction)
+	meta := podMetadata(p, p.Names().Function(function.Name), ComponentFunction)
 	shape := function.VM
 	spec := vmSpec(p, shape, function.Tolerations)
 	spec.Domain.Devices.Interfaces = append(spec.Domain.Devices.Interfaces, vmInterfaces(p, function)...)

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/endpoint"
 	"vnfbench.io/operator/internal/neighbor"
 	"vnfbench.io/operator/internal/observer"
@@ -54,9 +55,11 @@ type Rules struct {
 // Render renders a plan as the list of what the controller launches: the measurer first,
 // then what starts after the generator is calibrated. The controller walks this list for
 // the dry run, the start, the diagnosis and the clean-up, so that another kind of workload
-// is one more entry.
-func Render(p *plan.Plan) []Workload {
-	chain := slices.Concat(functionWorkloads(p), observerWorkloads(p), endpointWorkloads(p), neighborWorkloads(p))
+// is one more entry. The issuer is that of the cluster's tokens, whose keys the agents get; it is needed only for what
+// is launched.
+func Render(p *plan.Plan, issuer *caller.Issuer) []Workload {
+	rule := callerOf(p, issuer)
+	chain := slices.Concat(functionWorkloads(p, rule), observerWorkloads(p, rule), endpointWorkloads(p, rule), neighborWorkloads(p, rule))
 	return append([]Workload{measurerWorkload(p, chain)}, chain...)
 }
 
@@ -96,7 +99,7 @@ func measurerWorkload(p *plan.Plan, chain []Workload) Workload {
 	return w
 }
 
-func functionWorkloads(p *plan.Plan) []Workload {
+func functionWorkloads(p *plan.Plan, rule *caller.Rule) []Workload {
 	var workloads []Workload
 	for i := range p.Functions {
 		function := p.Functions[i]
@@ -110,30 +113,30 @@ func functionWorkloads(p *plan.Plan) []Workload {
 			// Its Secret holds text that no plan has; see Seed.
 			w.Object, w.BootSeconds = customVM(p, function), function.VM.Custom.Readiness.BootSeconds
 		case function.IsVM():
-			w.Object, w.Needs = vm(p, function), []Object{vmSecret(p, function)}
+			w.Object, w.Needs = vm(p, function), []Object{vmSecret(p, function, rule)}
 		default:
-			w.Object, w.Needs = functionPod(p, function), []Object{functionConfigMap(p, function)}
+			w.Object, w.Needs = functionPod(p, function, rule), []Object{functionConfigMap(p, function)}
 		}
 		workloads = append(workloads, w)
 	}
 	return workloads
 }
 
-func observerWorkloads(p *plan.Plan) []Workload {
+func observerWorkloads(p *plan.Plan, rule *caller.Rule) []Workload {
 	if p.Observer == nil {
 		return nil
 	}
 	return []Workload{{
-		Component: ComponentObserver, Object: observerPod(p), Port: observer.Port, Policy: p.Names().Observer,
+		Component: ComponentObserver, Object: observerPod(p, rule), Port: observer.Port, Policy: p.Names().Observer,
 		Rules: Rules{NotReady: v1alpha1.ReasonChainNotReady, Avoid: "a testbed with spec.systemUnderTest.observer Disabled does without this pod"},
 	}}
 }
 
-func endpointWorkloads(p *plan.Plan) []Workload {
+func endpointWorkloads(p *plan.Plan, rule *caller.Rule) []Workload {
 	var workloads []Workload
 	for _, end := range p.Endpoints {
 		workloads = append(workloads, Workload{
-			Component: ComponentEndpoint, Object: endpointPod(p, end), Needs: []Object{endpointConfigMap(p, end)},
+			Component: ComponentEndpoint, Object: endpointPod(p, end, rule), Needs: []Object{endpointConfigMap(p, end)},
 			Port: endpoint.AgentPort, Policy: p.Names().EndpointsPolicy,
 			Rules: Rules{
 				Title:    "the " + end.Config.Name + " end of the TCP connections",
@@ -144,7 +147,7 @@ func endpointWorkloads(p *plan.Plan) []Workload {
 	return workloads
 }
 
-func neighborWorkloads(p *plan.Plan) []Workload {
+func neighborWorkloads(p *plan.Plan, rule *caller.Rule) []Workload {
 	var workloads []Workload
 	for _, n := range p.Neighbors {
 		w := Workload{Component: ComponentNeighbor, Port: neighbor.Port, Policy: p.Names().NeighborsPolicy, Rules: Rules{
@@ -153,9 +156,9 @@ func neighborWorkloads(p *plan.Plan) []Workload {
 			LessMemory: "less memory in spec.experiment.noisyNeighbors",
 		}}
 		if n.IsVM() {
-			w.Object = neighborVM(p, n)
+			w.Object, w.Needs = neighborVM(p, n), []Object{neighborSecret(p, n, rule)}
 		} else {
-			w.Object = neighborPod(p, n)
+			w.Object = neighborPod(p, n, rule)
 		}
 		workloads = append(workloads, w)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	kubevirtv1 "kubevirt.io/api/core/v1"
@@ -26,7 +27,7 @@ type rendered struct {
 // workloadsOf returns the workloads of one component.
 func workloadsOf(p *plan.Plan, component string) []rendered {
 	var list []rendered
-	for _, w := range chain.Render(p) {
+	for _, w := range chain.Render(p, plantest.Issuer()) {
 		if w.Component != component {
 			continue
 		}
@@ -65,7 +66,7 @@ func observerOf(p *plan.Plan) *corev1.Pod {
 // policiesOf returns the run's policies, the measurer's first.
 func policiesOf(p *plan.Plan) []*networkingv1.NetworkPolicy {
 	var policies []*networkingv1.NetworkPolicy
-	for _, object := range chain.Render(p)[0].Needs {
+	for _, object := range chain.Render(p, plantest.Issuer())[0].Needs {
 		if policy, ok := object.(*networkingv1.NetworkPolicy); ok {
 			policies = append(policies, policy)
 		}
@@ -78,7 +79,7 @@ func policiesOf(p *plan.Plan) []*networkingv1.NetworkPolicy {
 func TestRender(t *testing.T) {
 	for _, c := range plantest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
-			workloads := chain.Render(mustMake(t, c.Input()))
+			workloads := chain.Render(mustMake(t, c.Input()), plantest.Issuer())
 			var order []string
 			for i, w := range workloads {
 				order = append(order, w.Component)
@@ -104,7 +105,7 @@ func TestRender(t *testing.T) {
 
 // TestDryRun checks that a Job is tried as the pod that it makes.
 func TestDryRun(t *testing.T) {
-	for _, w := range chain.Render(mustMake(t, plantest.Input(1))) {
+	for _, w := range chain.Render(mustMake(t, plantest.Input(1)), plantest.Issuer()) {
 		pod, ok := w.DryRun().(*corev1.Pod)
 		if !ok || pod.Name != w.Name() || pod.Namespace == "" || len(pod.Spec.Containers) == 0 {
 			t.Errorf("%s: %+v", w.Name(), pod)
@@ -117,7 +118,7 @@ func TestDryRun(t *testing.T) {
 func TestOutline(t *testing.T) {
 	needs := func(p *plan.Plan) map[string]bool {
 		names := map[string]bool{}
-		for _, w := range chain.Render(p) {
+		for _, w := range chain.Render(p, plantest.Issuer()) {
 			for _, object := range w.Needs {
 				names[object.GetObjectKind().GroupVersionKind().Kind+"/"+object.GetNamespace()+"/"+object.GetName()] = true
 			}
@@ -127,7 +128,15 @@ func TestOutline(t *testing.T) {
 	for _, c := range plantest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
 			in := c.Input()
-			outlined := needs(plan.Outline(in.Run))
+			outline := plan.Outline(in.Run)
+			var names []string
+			for _, w := range chain.Render(outline, nil) {
+				names = append(names, w.Name())
+			}
+			if diff := cmp.Diff(names, plan.NamesOf(in.Run).Workloads(&in.Run.Spec.Experiment), cmpopts.SortSlices(strings.Compare)); diff != "" {
+				t.Errorf("the names of the workloads: %s", diff)
+			}
+			outlined := needs(outline)
 			for name := range needs(mustMake(t, in)) {
 				if !outlined[name] && !strings.HasPrefix(name, "NetworkAttachmentDefinition/") {
 					t.Errorf("%s is not in %v", name, outlined)

@@ -1,4 +1,4 @@
-// Package clock waits for time to pass. Every wait in the product ends with its
+// Package clock waits for time to pass, and knows the clock of a server. Every wait in the product ends with its
 // context, so that a pod that is stopped does not sleep until it is killed.
 package clock
 

@@ -25,6 +25,8 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/benchmarkrun"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/controller/suite"
+	"vnfbench.io/operator/internal/controller/suiterun"
 	"vnfbench.io/operator/internal/controller/testbed"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -41,55 +43,72 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, v1alpha1.AddToScheme(scheme)
 }
 
-// CacheOptions returns options that save memory: of pods, Jobs, ConfigMaps, Roles and RoleBindings only the
-// operator's own are watched, and of runs that are over the figures are left out. No namespaces means all
-// of them. A cache that cannot read calls
-// onError.
+// CacheOptions returns options that save memory: of pods, Jobs, ConfigMaps, Roles and RoleBindings only those
+// with a run's label are watched, and of the last three only which they are and whose. Of what tenants write the cache
+// keeps what decisions need, and of nodes no images. No namespaces means all of them. A cache that cannot read calls onError.
 func CacheOptions(namespaces []string, onError toolscache.WatchErrorHandlerWithContext) (cache.Options, error) {
-	ofRun, err := labels.NewRequirement(v1alpha1.LabelRun, selection.Exists, nil)
+	ofRun, err := having(v1alpha1.LabelRun)
 	if err != nil {
 		return cache.Options{}, err
 	}
-	ofTestbed, err := labels.NewRequirement(v1alpha1.LabelTestbed, selection.Exists, nil)
-	if err != nil {
-		return cache.Options{}, err
-	}
-	options := cache.Options{
+	return cache.Options{
 		DefaultTransform:         cache.TransformStripManagedFields(),
 		DefaultWatchErrorHandler: onError,
+		DefaultNamespaces:        configs(namespaces),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:         {Label: labels.NewSelector().Add(*ofRun)},
-			&corev1.ConfigMap{}:   {Label: labels.NewSelector().Add(*ofRun)},
-			&batchv1.Job{}:        {Label: labels.NewSelector().Add(*ofTestbed)},
-			&rbacv1.Role{}:        {Label: labels.NewSelector().Add(*ofRun)},
-			&rbacv1.RoleBinding{}: {Label: labels.NewSelector().Add(*ofRun)},
+			&corev1.Pod{}:         {Label: ofRun, Transform: benchmarkrun.Cached},
+			&batchv1.Job{}:        {Label: ofRun, Transform: benchmarkrun.Cached},
+			&corev1.ConfigMap{}:   {Label: ofRun, Transform: benchmarkrun.Cached},
+			&rbacv1.Role{}:        {Label: ofRun, Transform: benchmarkrun.Cached},
+			&rbacv1.RoleBinding{}: {Label: ofRun, Transform: benchmarkrun.Cached},
 
-			&v1alpha1.BenchmarkRun{}: {Transform: benchmarkrun.Cached},
+			&corev1.Node{}:                {Transform: withoutImages},
+			&v1alpha1.BenchmarkRun{}:      {Transform: benchmarkrun.Cached},
+			&v1alpha1.BenchmarkSuite{}:    {Transform: benchmarkrun.Cached},
+			&v1alpha1.BenchmarkSuiteRun{}: {Transform: benchmarkrun.Cached},
 		},
+	}, nil
+}
+
+// withoutImages drops the images that a node has, which are most of its bytes.
+func withoutImages(object any) (any, error) {
+	if node, ok := object.(*corev1.Node); ok {
+		node.ManagedFields, node.Status.Images = nil, nil
 	}
+	return object, nil
+}
+
+// configs returns the configuration of a cache of the namespaces; nil for all.
+func configs(namespaces []string) map[string]cache.Config {
+	var found map[string]cache.Config
 	for _, namespace := range namespaces {
-		if options.DefaultNamespaces == nil {
-			options.DefaultNamespaces = map[string]cache.Config{}
+		if found == nil {
+			found = map[string]cache.Config{}
 		}
-		options.DefaultNamespaces[namespace] = cache.Config{}
+		found[namespace] = cache.Config{}
 	}
-	return options, nil
+	return found
+}
+
+// having selects the objects that have a label.
+func having(label string) (labels.Selector, error) {
+	requirement, err := labels.NewRequirement(label, selection.Exists, nil)
+	if err != nil {
+		return nil, err
+	}
+	return labels.NewSelector().Add(*requirement), nil
 }
 
 // vmCacheOptions returns the options of the cache of runs' virtual machines, of which it has nothing
 // else.
 func vmCacheOptions(namespaces []string, onError toolscache.WatchErrorHandlerWithContext) (cache.Options, error) {
-	options, err := CacheOptions(namespaces, onError)
-	if err != nil {
-		return options, err
-	}
-	ofRun, err := labels.NewRequirement(v1alpha1.LabelRun, selection.Exists, nil)
-	if err != nil {
-		return options, err
-	}
-	options.ByObject = nil
-	options.DefaultLabelSelector = labels.NewSelector().Add(*ofRun)
-	return options, nil
+	ofRun, err := having(v1alpha1.LabelRun)
+	return cache.Options{
+		DefaultTransform:         benchmarkrun.Cached,
+		DefaultWatchErrorHandler: onError,
+		DefaultNamespaces:        configs(namespaces),
+		DefaultLabelSelector:     ofRun,
+	}, err
 }
 
 // vmCache makes the cache of runs' virtual machines, separate from the manager's
@@ -105,7 +124,7 @@ func vmCache(mgr ctrl.Manager, namespaces []string, onError toolscache.WatchErro
 	}
 }
 
-// Setup registers both controllers. Metrics go to the registry. home is the operator's own namespace.
+// Setup registers the controllers. Metrics go to the registry. home is the operator's own namespace.
 // namespaces and onError are those of CacheOptions.
 func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, home string, namespaces []string, onError toolscache.WatchErrorHandlerWithContext, registry prometheus.Registerer) error {
 	for index, of := range map[string]client.IndexerFunc{queue.IndexTestbed: queue.TestbedOf, queue.IndexUnfinished: queue.UnfinishedOf} {
@@ -113,8 +132,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defa
 			return fmt.Errorf("indexing runs by testbed: %w", err)
 		}
 	}
-	metrics := benchmarkrun.NewMetrics()
-	for _, collector := range []prometheus.Collector{metrics, &benchmarkrun.Gauges{Cache: mgr.GetClient(), Reader: mgr.GetAPIReader(), Leading: mgr.Elected()}} {
+	metrics, ofSuites := benchmarkrun.NewMetrics(), suiterun.NewMetrics(mgr.GetClient(), mgr.Elected())
+	for _, collector := range []prometheus.Collector{
+		metrics, ofSuites, &suite.Gauges{Cache: mgr.GetClient(), Leading: mgr.Elected()},
+		&benchmarkrun.Gauges{Cache: mgr.GetClient(), Reader: mgr.GetAPIReader(), Leading: mgr.Elected()},
+	} {
 		if err := registry.Register(collector); err != nil {
 			return fmt.Errorf("registering metrics: %w", err)
 		}
@@ -126,6 +148,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defa
 	runs := &benchmarkrun.Reconciler{
 		VMs:     &benchmarkrun.VMs{Mapper: mgr.GetRESTMapper(), NewCache: vmCache(mgr, namespaces, onError), Add: mgr.Add},
 		Console: benchmarkrun.PodConsole{Clientset: clientset},
+		Issuer:  benchmarkrun.ClusterIssuer{Client: clientset.Discovery().RESTClient()},
 		Client:  mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock, Metrics: metrics, Defaults: defaults,
 		Recorder:  mgr.GetEventRecorder("vnfbench"),
 		Namespace: home, Namespaces: namespaces,
@@ -134,11 +157,23 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defa
 		return fmt.Errorf("setting up the BenchmarkRun controller: %w", err)
 	}
 	testbeds := &testbed.Reconciler{
-		Client: mgr.GetClient(), Clock: clock, Defaults: defaults,
-		Recorder: mgr.GetEventRecorder("vnfbench"),
+		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock, Defaults: defaults,
+		Recorder:  mgr.GetEventRecorder("vnfbench"),
+		Namespace: home,
 	}
 	if err := testbeds.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the Testbed controller: %w", err)
+	}
+	executions := &suiterun.Reconciler{
+		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Planner: runs, Clock: clock, Metrics: ofSuites,
+		Recorder: mgr.GetEventRecorder("vnfbench"),
+	}
+	if err := executions.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up the BenchmarkSuiteRun controller: %w", err)
+	}
+	suites := &suite.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock, Recorder: mgr.GetEventRecorder("vnfbench")}
+	if err := suites.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up the BenchmarkSuite controller: %w", err)
 	}
 	return nil
 }

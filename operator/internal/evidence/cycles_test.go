@@ -35,7 +35,7 @@ func TestCycles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			node, address := newPods(t)
-			c := New(measure.Sources{Observer: address})
+			c := New(measure.Sources{Observer: address}, "")
 			defer c.Close()
 			node.say(observer.PathSnapshot, test.before)
 			before := c.Before(t.Context())
@@ -57,7 +57,7 @@ func TestCycles(t *testing.T) {
 // TestCycleCounter checks that the device's state says why nothing is counted.
 func TestCycleCounter(t *testing.T) {
 	node, address := newPods(t)
-	c := New(measure.Sources{Observer: address})
+	c := New(measure.Sources{Observer: address}, "")
 	defer c.Close()
 	node.say(observer.PathNode, observer.Node{CycleCounter: v1alpha1.CycleCounterNoCounter, Problems: []string{"none"}})
 	if got := c.Device(t.Context()); got.CycleCounter != v1alpha1.CycleCounterNoCounter || len(got.Problems) != 1 {

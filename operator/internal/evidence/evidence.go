@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/neighbor"
@@ -57,8 +58,9 @@ var functionTimeout = 5 * time.Second
 
 // Collector asks the same addresses repeatedly. One goroutine uses it at a time.
 type Collector struct {
-	sources measure.Sources
-	client  *http.Client
+	sources   measure.Sources
+	tokenFile string
+	client    *http.Client
 	// misses in a row, of the observer, then of each function and each neighbor.
 	misses []int
 	// answered marks, in the same order, those that have answered before.
@@ -67,21 +69,19 @@ type Collector struct {
 	askNeighbors bool
 }
 
-// New returns a collector for a chain that is ready.
-func New(sources measure.Sources) *Collector {
+// New returns a collector for a chain that is ready. It sends the token in the file, if any, to the sources alone.
+func New(sources measure.Sources, tokenFile string) *Collector {
 	places := 1 + len(sources.Functions) + len(sources.Neighbors)
-	return &Collector{sources: sources, misses: make([]int, places), answered: make([]bool, places), client: &http.Client{
-		// Pods are asked directly, whatever the environment says about proxies.
-		Transport: &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute},
-		// A redirected answer is not accepted.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	return &Collector{
+		sources: sources, tokenFile: tokenFile, misses: make([]int, places), answered: make([]bool, places),
+		client: caller.Client(tokenFile, sources.Addresses()...),
+	}
 }
 
 // Close closes the connections.
 func (c *Collector) Close() { c.client.CloseIdleConnections() }
 
-// Device asks once what the device's node and the chain's functions are, all at
+// Device asks once what the device's node and the chain's functions are, and which agents answer everyone, all at
 // the same time.
 func (c *Collector) Device(ctx context.Context) measure.DeviceState {
 	ctx, cancel := context.WithTimeout(ctx, deviceTimeout)
@@ -89,6 +89,8 @@ func (c *Collector) Device(ctx context.Context) measure.DeviceState {
 	var device measure.DeviceState
 	var asked sync.WaitGroup
 	asked.Go(func() { device = c.node(ctx) })
+	var open []string
+	asked.Go(func() { open = c.openAgents(ctx) })
 	answers, failures := make([]vnf.Status, len(c.sources.Functions)), make([]error, len(c.sources.Functions))
 	for i, function := range c.sources.Functions {
 		if function.Address != "" {
@@ -99,6 +101,7 @@ func (c *Collector) Device(ctx context.Context) measure.DeviceState {
 		}
 	}
 	asked.Wait()
+	device.OpenAgents = open
 	for i, function := range c.sources.Functions {
 		if function.Address == "" {
 			// Nothing in a user's own machine could say what it is.
@@ -109,6 +112,18 @@ func (c *Collector) Device(ctx context.Context) measure.DeviceState {
 			continue
 		}
 		device.Functions = append(device.Functions, measure.FunctionState{Name: function.Name, State: answers[i].State})
+	}
+	return fit(device)
+}
+
+// fit leaves a state out that the results do not take, as a node with very many CPUs or problems would have.
+func fit(device measure.DeviceState) measure.DeviceState {
+	text, err := json.Marshal(device)
+	if err == nil {
+		err = measure.CheckValue(string(text))
+	}
+	if err != nil {
+		return measure.DeviceState{CycleCounter: device.CycleCounter, Problems: []string{note("what the node and the functions are is left out: %v", err)}}
 	}
 	return device
 }
@@ -247,11 +262,14 @@ func (c *Collector) get(ctx context.Context, address, path string, read func([]b
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes+1))
+	body = caller.WithoutToken(response, body)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return errors.New("it took too long")
 	case err != nil:
 		return err
+	case response.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("it refused: %s", excerpt.Line(string(body), maxNoteBytes))
 	case response.StatusCode != http.StatusOK:
 		return fmt.Errorf("HTTP %d", response.StatusCode)
 	case len(body) > maxAnswerBytes:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -106,7 +107,7 @@ func TestBetween(t *testing.T) {
 	guest, guestAddress := newPods(t)
 	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{
 		{Name: "r1", Address: podAddress}, {Name: "fw", Address: guestAddress, Guest: "benchmarks_fw"},
-	}})
+	}}, "")
 	defer c.Close()
 	node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
 	pod.say("/status", answer(10*time.Second, 100, 0, 100, 7))
@@ -143,7 +144,7 @@ func TestBetween(t *testing.T) {
 // used is still known.
 func TestSilentFunction(t *testing.T) {
 	node, observerAddress := newPods(t)
-	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "own", Guest: "benchmarks_fw"}}})
+	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "own", Guest: "benchmarks_fw"}}}, "")
 	defer c.Close()
 	node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
 	before := c.Before(t.Context())
@@ -196,7 +197,7 @@ func TestMissing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			node, observerAddress := newPods(t)
 			pod, address := newPods(t)
-			c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "r1", Address: address}}})
+			c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "r1", Address: address}}}, "")
 			defer c.Close()
 			node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
 			pod.say("/status", answer(time.Second, 100, 0, 100, 0))
@@ -239,7 +240,7 @@ func shortenTimeout(t *testing.T, timeout time.Duration) {
 func TestAnswersLate(t *testing.T) {
 	node, observerAddress := newPods(t)
 	guest, address := newPods(t)
-	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "fw", Address: address, Guest: "benchmarks_fw"}}})
+	c := New(measure.Sources{Observer: observerAddress, Functions: []measure.FunctionSource{{Name: "fw", Address: address, Guest: "benchmarks_fw"}}}, "")
 	defer c.Close()
 	node.say(observer.PathSnapshot, snapshot(10*time.Second, 500, 40))
 	guest.say("/status", answer(10*time.Second, 100, 0, 100, 7))
@@ -270,7 +271,7 @@ func TestAnswersLate(t *testing.T) {
 // taken for what the trial counted.
 func TestCountersThatWereNotRead(t *testing.T) {
 	pod, address := newPods(t)
-	c := New(measure.Sources{Functions: []measure.FunctionSource{{Name: "fw", Address: address}}})
+	c := New(measure.Sources{Functions: []measure.FunctionSource{{Name: "fw", Address: address}}}, "")
 	defer c.Close()
 	pod.say("/status", unread(answer(time.Second, 100, 0, 100, 0)))
 	before := c.Before(t.Context())
@@ -285,7 +286,7 @@ func TestCountersThatWereNotRead(t *testing.T) {
 // times is asked again.
 func TestGivesUp(t *testing.T) {
 	node, address := newPods(t)
-	c := New(measure.Sources{Observer: address})
+	c := New(measure.Sources{Observer: address}, "")
 	defer c.Close()
 	asked := 0
 	fails := func(w http.ResponseWriter, _ *http.Request) {
@@ -315,17 +316,21 @@ func TestGivesUp(t *testing.T) {
 func TestDevice(t *testing.T) {
 	node, address := newPods(t)
 	node.say(observer.PathNode, observer.Node{Facts: measure.NodeFacts{OnlineCPUs: 4}, Domains: []measure.Domain{{Name: "x"}}, Problems: []string{"p"}})
-	c := New(measure.Sources{Observer: address})
+	c := New(measure.Sources{Observer: address}, "")
 	defer c.Close()
 	got := c.Device(t.Context())
 	if got.Node == nil || got.Node.OnlineCPUs != 4 || len(got.Domains) != 1 || len(got.Problems) != 1 {
+		t.Errorf("%+v", got)
+	}
+	node.say(observer.PathNode, observer.Node{Domains: slices.Repeat([]measure.Domain{{MachineType: strings.Repeat("x", 40)}}, 3000), CycleCounter: "Counted"})
+	if got := c.Device(t.Context()); got.Domains != nil || got.CycleCounter != "Counted" || len(got.Problems) != 1 || !strings.Contains(got.Problems[0], "is left out") {
 		t.Errorf("%+v", got)
 	}
 	node.say(observer.PathNode, "nonsense")
 	if got := c.Device(t.Context()); got.Node != nil || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}
-	none := New(measure.Sources{})
+	none := New(measure.Sources{}, "")
 	if got := none.Device(t.Context()); got.Node != nil || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -349,7 +354,7 @@ func TestDeviceFunctions(t *testing.T) {
 	odd.say("/status", `{"version":1,"firewall":{"rules":"many"}}`)
 	c := New(measure.Sources{Functions: []measure.FunctionSource{
 		{Name: "silent", Address: silentAddress}, {Name: "gw", Address: wholeAddress}, {Name: "r1", Address: bareAddress}, {Name: "odd", Address: oddAddress},
-	}})
+	}}, "")
 	defer c.Close()
 	got := c.Device(t.Context())
 	want := []measure.FunctionState{

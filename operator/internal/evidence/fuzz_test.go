@@ -35,7 +35,7 @@ func FuzzAnswers(f *testing.F) {
 	c := New(measure.Sources{
 		Observer: "a:1", Functions: []measure.FunctionSource{{Name: "f1", Address: "b:1"}, {Name: "r1", Guest: "r1", Address: "c:1"}},
 		Neighbors: []measure.NeighborSource{{Name: "n1", Address: "d:1"}},
-	})
+	}, "")
 	c.SetNeighbors(true)
 	reading := func(edits []byte) (Reading, bool) {
 		r := Reading{node: &observer.Snapshot{}, functions: []*vnf.Status{{}, {}}, neighbors: []*neighbor.Status{{}}}

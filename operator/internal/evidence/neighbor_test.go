@@ -14,7 +14,7 @@ import (
 
 func TestNeighbors(t *testing.T) {
 	pod, address := newPods(t)
-	c := New(measure.Sources{Neighbors: []measure.NeighborSource{{Name: "n", Address: address}, {Name: "gone", Address: "127.0.0.1:1"}}})
+	c := New(measure.Sources{Neighbors: []measure.NeighborSource{{Name: "n", Address: address}, {Name: "gone", Address: "127.0.0.1:1"}}}, "")
 	defer c.Close()
 	look := func(s neighbor.Status) Reading {
 		s.StartedAt = started

@@ -3,14 +3,17 @@
 // and a character has at least one byte, so what fits here fits there.
 package excerpt
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 const ellipsis = "..."
 
 // Text keeps the beginning of a text within maxBytes, cuts between characters,
-// and marks a cut with "...". It drops bytes that are not UTF-8.
+// and marks a cut with "...". It drops bytes that are not UTF-8, and control characters as Printable does.
 func Text(text string, maxBytes int) string {
-	text = strings.ToValidUTF8(text, "")
+	text = Printable(strings.ToValidUTF8(text, ""))
 	if len(text) <= maxBytes {
 		return text
 	}
@@ -30,4 +33,14 @@ func Lines(texts []string, maxLines, maxBytes int) []string {
 		out = append(out, Line(text, maxBytes))
 	}
 	return out
+}
+
+// Printable drops control and format characters, which a terminal would obey, and keeps lines and tabs.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.C, r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -48,9 +49,12 @@ func TestLine(t *testing.T) {
 func FuzzText(f *testing.F) {
 	f.Add(strings.Repeat("ä", 20), 7)
 	f.Add("\xf0\x9f\x98", 3)
+	f.Add("\x1b[2J\u202ecleared", 20)
 	f.Fuzz(func(t *testing.T, text string, maxBytes int) {
 		if got := Text(text, maxBytes); len(got) > max(maxBytes, 0) || !utf8.ValidString(got) {
 			t.Errorf("got %q of at most %d bytes", got, maxBytes)
+		} else if strings.ContainsFunc(got, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+			t.Errorf("got %q with control characters", got)
 		}
 	})
 }

@@ -24,6 +24,8 @@ type Doubt struct {
 	Side Side
 	// AtMost limits how far above it may be; nil where nothing does.
 	AtMost *int64
+	// AtLeast limits how far below it may be; nil where nothing does.
+	AtLeast *int64
 	// Text is the reason in one clause, and Remedy what to do about it.
 	Text, Remedy string
 }
@@ -32,7 +34,7 @@ type Doubt struct {
 type words struct{ text, remedy string }
 
 var doubtWords = map[v1alpha1.DoubtCode]words{
-	v1alpha1.DoubtGeneratorCeiling:  {"the generator, not the device, may be the limit", "give the generator more CPU"},
+	v1alpha1.DoubtGeneratorCeiling:  {"the generator may be the limit", "give the generator more CPU, or do what the warning GeneratorCeiling says"},
 	v1alpha1.DoubtMaximumLoad:       {"the highest load tried was still good", "raise the maximum load or use a faster link"},
 	v1alpha1.DoubtLongestBurst:      {"the longest burst tried lost nothing", "raise measurements.backToBack.maximumBurstMilliseconds"},
 	v1alpha1.DoubtEndpointCeiling:   {"an end of the connections may be the limit", "give the ends faster CPUs"},
@@ -42,12 +44,16 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtLoadOfFloor:       {"the load is a share of a throughput that is a floor or irregular", "give the load in framesPerSecond"},
 	v1alpha1.DoubtUnsteadyPacing:    {"the generator did not send at a steady rate", "give the generator dedicated CPUs, and measure again"},
 	v1alpha1.DoubtInterruptedTrials: {"frames went missing or left late while other work held the generator's core", "give the generator dedicated CPUs, and measure again"},
+	v1alpha1.DoubtPartlyInterrupted: {"other work held the generator's core, which explains a part of the loss", "give the generator dedicated CPUs, and measure again"},
+	v1alpha1.DoubtSoftirqStarved:    {"the kernel may have left network work of a core that sends undone, so that frames were late", "set the testbed's generator.xdp.scheduling to Fair, or use Linux 6.5 or newer, and measure again"},
 	v1alpha1.DoubtLateFrames:        {"frames still arrived when a trial had settled", "raise measurements.settleMilliseconds"},
 	v1alpha1.DoubtFramesUnaccounted: {"frames arrived that are none of a trial's, or too late to be known", "keep other traffic off the path, and measure again"},
 	v1alpha1.DoubtStretchedTrials:   {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
 	v1alpha1.DoubtRefragmented:      {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
 	v1alpha1.DoubtDrift:             {"the repeats rise or fall one after the other, so the device or the testbed changed while it was measured", "warm up for longer, look for what changes with time, and measure again"},
 	v1alpha1.DoubtLossInversion:     {"in every repeat a load above the upper bound met the goal, so the limit is not one number", "measure the loss at each load with measurements.frameLossRate"},
+	v1alpha1.DoubtTooFewRepeats:     {"two searches of a method that halves can both end too low, and their interval would hold the limit too rarely", "set measurements.repeats to 3 or more, 5 to see a drift too, or throughput.method to MLRsearch"},
+	v1alpha1.DoubtLoadsDiffer:       {"the repeats measured at loads that differ by more than the goal's widthPartsPerMillion", "give the load in framesPerSecond"},
 	v1alpha1.DoubtPartlyCounted:     {"the generator looked at a part of the frames alone", "use a generator that looks at all of them, or a load of which it times every frame"},
 	v1alpha1.DoubtNotMeasured:       {"the generator or the time did not allow it", "see the run's warnings"},
 	v1alpha1.DoubtNotCounted:        {"the generator does not count it on this path", "name another metric, or use a generator that counts it"},
@@ -80,6 +86,16 @@ func sideOf(code v1alpha1.DoubtCode, m Metric) Side {
 			return 0
 		}
 		return better
+	case v1alpha1.DoubtPartlyInterrupted:
+		if m.Name == v1alpha1.MetricLoss || m.Name == lossOfCurve {
+			return Below
+		}
+		return 0
+	case v1alpha1.DoubtSoftirqStarved:
+		if _, isDelay := tails[m.Name]; isDelay || m.Name == v1alpha1.MetricLatencyMin {
+			return Below
+		}
+		return 0
 	case v1alpha1.DoubtEndpointCeiling:
 		if m.Better == Higher {
 			return Above
@@ -107,7 +123,7 @@ func sideOf(code v1alpha1.DoubtCode, m Metric) Side {
 func fewSamples(metric v1alpha1.Metric, samples, least int64) Doubt {
 	return Doubt{
 		Code: v1alpha1.DoubtFewSamples, Side: either,
-		Text:   fmt.Sprintf("%s needs %s frames in each trial, and %s were received in all", Describe(metric).Words, Thousands(least), Thousands(samples)),
+		Text:   fmt.Sprintf("%s needs %s timed frames in each trial, and %s were in all", Describe(metric).Words, Thousands(least), Thousands(samples)),
 		Remedy: "make the trials longer or the load higher",
 	}
 }

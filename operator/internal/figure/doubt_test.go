@@ -76,6 +76,44 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestDoubtsOfLossCurve checks that the doubts about a point are those of its results alone, with the limit that other
+// work on the generator's core sets.
+func TestDoubtsOfLossCurve(t *testing.T) {
+	partly := []v1alpha1.DoubtCode{v1alpha1.DoubtPartlyInterrupted}
+	curve := &v1alpha1.FrameLossRateResult{Points: []v1alpha1.LossPoint{
+		{Percent: 100, ForwardingFramesPerSecond: 700, LossPartsPerMillion: 300_000, Doubts: partly, AwayPartsPerMillion: 1000},
+		{Percent: 90, ForwardingFramesPerSecond: 900, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtLoadNotReached}},
+		{Percent: 80, ForwardingFramesPerSecond: 800},
+	}}
+	type of struct {
+		metric  v1alpha1.Metric
+		percent int32
+	}
+	want := map[of]Doubt{
+		{lossOfCurve, 100}: {Code: v1alpha1.DoubtPartlyInterrupted, Side: Below, AtLeast: new(int64(298_000))},
+		{lossOfCurve, 90}:  {Code: v1alpha1.DoubtLoadNotReached, Side: Above},
+		{"FrameLossRateForwardingFramesPerSecond", 90}: {Code: v1alpha1.DoubtLoadNotReached, Side: Above},
+	}
+	found := 0
+	for _, f := range (Results{Frames: []v1alpha1.FrameResult{{Size: "64", FrameLossRate: curve}}}).Figures() {
+		expected, doubtful := want[of{f.Metric, f.Percent}]
+		if !doubtful {
+			if len(f.Doubts) > 0 {
+				t.Errorf("%s at %d %% has the doubts %v", f.Metric, f.Percent, f.Codes())
+			}
+			continue
+		}
+		found++
+		if len(f.Doubts) != 1 || f.Doubts[0].Code != expected.Code || f.Doubts[0].Side != expected.Side ||
+			(f.Doubts[0].AtLeast == nil) != (expected.AtLeast == nil) || expected.AtLeast != nil && *f.Doubts[0].AtLeast != *expected.AtLeast {
+			t.Errorf("%s at %d %% has the doubts %+v, want %+v", f.Metric, f.Percent, f.Doubts, expected)
+		}
+	}
+	if found != len(want) {
+		t.Errorf("%d figures have doubts, want %d", found, len(want))
+	}
+}
+
 func TestThousands(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 10_000: "10,000", 1_234_567: "1,234,567", -1000: "-1,000", -100: "-100"} {
 		if got := Thousands(n); got != want {

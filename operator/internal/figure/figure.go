@@ -123,6 +123,8 @@ func (r Results) Figures() []Figure {
 		p.add("CalibrationMaximumFramesPerSecond", c.MaximumFramesPerSecond)
 		p.addKnown("CalibrationLowestFramesPerSecond", c.LowestFramesPerSecond)
 		p.add("CalibrationLatencyBiasNanoseconds", c.LatencyBiasNanoseconds)
+		p.addKnown("CalibrationLatencyBiasLowestNanoseconds", c.LowestLatencyBiasNanoseconds)
+		p.addKnown("CalibrationLatencyBiasHighestNanoseconds", c.HighestLatencyBiasNanoseconds)
 	}
 	return w.figures
 }
@@ -174,6 +176,12 @@ func (p place) add(metric v1alpha1.Metric, value int64) {
 		doubt, concerns := NewDoubt(code, metric)
 		if code == v1alpha1.DoubtIrregularResult && metric == v1alpha1.MetricThroughputFramesPerSecond {
 			doubt.AtMost = p.atMost
+		}
+		if code == v1alpha1.DoubtPartlyInterrupted {
+			doubt, concerns = p.partlyExplained(doubt, value), concerns && value > 0 && p.awayPartsPerMillion > 0
+		}
+		if code == v1alpha1.DoubtSoftirqStarved {
+			concerns = concerns && starved(metric, value)
 		}
 		if concerns {
 			f.Doubts = append(f.Doubts, doubt)

@@ -17,8 +17,8 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		key := size
 		key.Load = load.Load
 		p := w.atLoad(key, load.IntendedFramesPerSecond, load.Share, load.Doubts).away(load.AwayPartsPerMillion)
-		w.at(key).add("TrialMilliseconds", load.TrialMilliseconds)
-		w.at(key).addKnown("ShortestTrialMilliseconds", load.ShortestTrialMilliseconds)
+		w.at(key).add(TrialTime, load.TrialMilliseconds)
+		w.at(key).addKnown(ShortestTrialTime, load.ShortestTrialMilliseconds)
 		w.bias(key, load.Bias)
 		for _, d := range load.Directions {
 			at := p
@@ -44,7 +44,7 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 		p.worst(f.Worst)
 		for _, repeat := range f.Repeats {
 			p.key.Repeat = repeat.Repeat
-			w.at(p.key).add("TrialMilliseconds", repeat.TrialMilliseconds)
+			w.at(p.key).add(TrialTime, repeat.TrialMilliseconds)
 			for _, d := range repeat.Directions {
 				p.direction(d)
 			}
@@ -60,6 +60,8 @@ func (w *walk) frame(frame v1alpha1.FrameResult) {
 func (w *walk) bias(key Key, bias *v1alpha1.LatencyBias) {
 	if bias != nil {
 		w.at(key).add("LatencyBiasP50Nanoseconds", bias.P50Nanoseconds)
+		w.at(key).addKnown("LatencyBiasLowestP50Nanoseconds", bias.LowestP50Nanoseconds)
+		w.at(key).addKnown("LatencyBiasHighestP50Nanoseconds", bias.HighestP50Nanoseconds)
 		w.at(key).add("LatencyBiasP99Nanoseconds", bias.P99Nanoseconds)
 	}
 }

@@ -3,6 +3,7 @@ package figure
 import (
 	"math"
 	"math/bits"
+	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
 )
@@ -42,6 +43,7 @@ type Comparison struct {
 // direction and repeat.
 func Join(before, after []Figure) []Comparison {
 	before, after = compared(before), compared(after)
+	beforeOf, afterOf := ByKey(before), ByKey(after)
 	var out []Comparison
 	seen := map[v1alpha1.FigureKey]bool{}
 	for _, side := range [][]Figure{before, after} {
@@ -50,7 +52,7 @@ func Join(before, after []Figure) []Comparison {
 				continue
 			}
 			seen[f.FigureKey] = true
-			c := Comparison{FigureKey: f.FigureKey, Before: Find(before, f.FigureKey), After: Find(after, f.FigureKey)}
+			c := Comparison{FigureKey: f.FigureKey, Before: Find(beforeOf[f.FigureKey], f.FigureKey), After: Find(afterOf[f.FigureKey], f.FigureKey)}
 			if c.Before != nil || c.After != nil {
 				out = append(out, c)
 			}
@@ -59,11 +61,27 @@ func Join(before, after []Figure) []Comparison {
 	return out
 }
 
-// compared returns the figures of one measurement that are compared with others.
+// ByKey returns the figures of each key, in their order: a run can have thousands.
+func ByKey(figures []Figure) map[v1alpha1.FigureKey][]Figure {
+	out := map[v1alpha1.FigureKey][]Figure{}
+	for _, f := range figures {
+		out[f.FigureKey] = append(out[f.FigureKey], f)
+	}
+	return out
+}
+
+// OfBaselineLoad returns the name of the load that is measured at a baseline's rate, and false for another load, whose
+// name it returns as it is.
+func OfBaselineLoad(load string) (string, bool) {
+	return strings.CutSuffix(load, v1alpha1.BaselineLoadSuffix)
+}
+
+// compared returns the figures of one measurement that are compared with others. Those at the rate of the run's own
+// baseline are compared with that alone.
 func compared(figures []Figure) []Figure {
 	var out []Figure
 	for _, f := range figures {
-		if f.Side == "" && f.Interval == 0 && Describe(f.Metric).Is(Compared) {
+		if _, ofBaseline := OfBaselineLoad(f.Load); f.Side == "" && f.Interval == 0 && !ofBaseline && Describe(f.Metric).Is(Compared) {
 			out = append(out, f)
 		}
 	}

@@ -75,6 +75,7 @@ func (w *walk) connections(result *v1alpha1.ConnectionsResult) {
 func (w *walk) cpu(c v1alpha1.CPUResult) {
 	key := Key{FigureKey: c.FigureKey}
 	w.at(key).addKnown("CPUSentFrames", c.SentFrames)
+	w.at(key).addKnown("CPUSendingPartsPerMillion", c.SendingPartsPerMillion)
 	if n := c.Node; n != nil {
 		p := w.at(key).from(max(1, int64(c.Trials)))
 		p.add("NodeCPUs", int64(n.CPUs))

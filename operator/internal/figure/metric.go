@@ -116,8 +116,8 @@ var ofGoalsAndLoads = []Metric{
 	{Regular, Number, Higher, OfGoal, "the search met its precision (1) or not (0)", 0},
 
 	{"IntendedFramesPerSecond", FramesPerSecond, Neither, OfLoad, "intended load", Shown},
-	{"TrialMilliseconds", Milliseconds, Neither, OfLoad, "time of a trial", 0},
-	{"ShortestTrialMilliseconds", Milliseconds, Neither, OfLoad, "time of the shortest trial", 0},
+	{TrialTime, Milliseconds, Neither, OfLoad, "time of a trial", 0},
+	{ShortestTrialTime, Milliseconds, Neither, OfLoad, "time of the shortest trial", 0},
 	{"LoadSharePartsPerMillion", PartsPerMillion, Neither, OfLoad, "share of a throughput", 0},
 	{"LoadShareOfFramesPerSecond", FramesPerSecond, Neither, OfLoad, "the throughput that the load is a share of", 0},
 	{"AwayPartsPerMillion", PartsPerMillion, Neither, OfLoad, "time without a core to send", 0},
@@ -144,6 +144,8 @@ var ofGoalsAndLoads = []Metric{
 	{v1alpha1.MetricLatencyOfSentP999, Nanoseconds, Lower, OfLoad, "p99.9 of sent frames", Judged},
 	{"SequencedFrames", Number, Neither, OfLoad, "frames whose order the generator looked at", 0},
 	{"LatencyBiasP50Nanoseconds", Nanoseconds, Neither, OfLoad, "delay without a device, p50", 0},
+	{"LatencyBiasLowestP50Nanoseconds", Nanoseconds, Neither, OfLoad, "delay without a device, p50 of the trial with the lowest", 0},
+	{"LatencyBiasHighestP50Nanoseconds", Nanoseconds, Neither, OfLoad, "delay without a device, p50 of the trial with the highest", 0},
 	{"LatencyBiasP99Nanoseconds", Nanoseconds, Neither, OfLoad, "delay without a device, p99", 0},
 	{"LatenessP50Nanoseconds", Nanoseconds, Neither, OfLoad, "wait before the departure, p50", Shown},
 	{"LatenessP99Nanoseconds", Nanoseconds, Neither, OfLoad, "wait before the departure, p99", Shown},
@@ -182,6 +184,8 @@ var ofOthers = []Metric{
 	{"CalibrationMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "the generator's maximum", 0},
 	{"CalibrationLowestFramesPerSecond", FramesPerSecond, Neither, OfSize, "the generator's maximum in its slowest calibration trial", 0},
 	{"CalibrationLatencyBiasNanoseconds", Nanoseconds, Neither, OfSize, "the generator's own delay", 0},
+	{"CalibrationLatencyBiasLowestNanoseconds", Nanoseconds, Neither, OfSize, "the generator's own delay in the trial with the lowest", 0},
+	{"CalibrationLatencyBiasHighestNanoseconds", Nanoseconds, Neither, OfSize, "the generator's own delay in the trial with the highest", 0},
 
 	{v1alpha1.MetricTCPGoodput, BitsPerSecond, Higher, OfStreams, "goodput", Judged | Compared | Default | Limited | Shown},
 	{"TCPSentBitsPerSecond", BitsPerSecond, Neither, OfStreams, "sent payload", 0},
@@ -233,6 +237,7 @@ var ofOthers = []Metric{
 	{"DomainIOThreadMilliCPU", MilliCPU, Lower, OfTrials, "on the node, I/O threads", Shown},
 	{"DomainVhostMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vhost", Shown},
 	{"DomainOtherMilliCPU", MilliCPU, Lower, OfTrials, "on the node, other", Shown},
+	{"CPUSendingPartsPerMillion", PartsPerMillion, Neither, OfTrials, "least share of the time of the CPU use in which frames were sent", 0},
 	{"CPUSentFrames", Number, Neither, OfTrials, "frames that the CPU time is divided by", 0},
 	{"NodeUserNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, user, for each frame", Shown},
 	{"NodeSystemNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, system, for each frame", Shown},
@@ -270,6 +275,12 @@ var ofOthers = []Metric{
 
 // Regular is 1 where a search met its precision, and 0 where not.
 const Regular v1alpha1.Metric = "ThroughputRegular"
+
+// TrialTime is the time of a load's trials, ShortestTrialTime that of the shortest where they differ.
+const (
+	TrialTime         v1alpha1.Metric = "TrialMilliseconds"
+	ShortestTrialTime v1alpha1.Metric = "ShortestTrialMilliseconds"
+)
 
 // TCPScalingEfficiency is a TCP goodput as a share of its extrapolation from the
 // fewest connections. It is not in a status; the report adds it.

@@ -20,13 +20,17 @@ type Column struct {
 	Samples bool
 }
 
+// lossOfCurve is the loss at a point of the frame loss rate.
+const lossOfCurve v1alpha1.Metric = "FrameLossRatePartsPerMillion"
+
 // ofSizes are the metrics of sizeMeasurements.
 var ofSizes = []Metric{
 	{"FrameLossRateMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "maximum load", 0},
 	{"FrameLossRateIntendedFramesPerSecond", FramesPerSecond, Neither, OfSize, "intended load", Shown},
 	{"FrameLossRateOfferedFramesPerSecond", FramesPerSecond, Neither, OfSize, "offered load", Shown},
 	{"FrameLossRateForwardingFramesPerSecond", FramesPerSecond, Higher, OfSize, "forwarding rate", Shown},
-	{"FrameLossRatePartsPerMillion", PartsPerMillion, Lower, OfSize, "loss", Shown},
+	{lossOfCurve, PartsPerMillion, Lower, OfSize, "loss", Shown},
+	{"FrameLossRateAwayPartsPerMillion", PartsPerMillion, Neither, OfSize, "time without a core to send", 0},
 	{v1alpha1.MetricBackToBack, Number, Higher, OfSize, "back-to-back frames", Judged | Compared | Default | Shown},
 	{"BackToBackMinFrames", Number, Higher, OfSize, "shortest burst", 0},
 	{"BackToBackMaxFrames", Number, Higher, OfSize, "longest burst", 0},
@@ -138,8 +142,13 @@ func (w *walk) frameLossRate(key Key, frame v1alpha1.FrameResult) {
 		p := w.at(key)
 		p.add("FrameLossRateIntendedFramesPerSecond", point.IntendedFramesPerSecond)
 		p.add("FrameLossRateOfferedFramesPerSecond", point.OfferedFramesPerSecond)
-		p.add("FrameLossRateForwardingFramesPerSecond", point.ForwardingFramesPerSecond)
-		p.add("FrameLossRatePartsPerMillion", point.LossPartsPerMillion)
+		result := p.doubtful(point.Doubts...)
+		result.awayPartsPerMillion = point.AwayPartsPerMillion
+		result.add("FrameLossRateForwardingFramesPerSecond", point.ForwardingFramesPerSecond)
+		result.add(lossOfCurve, point.LossPartsPerMillion)
+		if point.AwayPartsPerMillion > 0 {
+			p.add("FrameLossRateAwayPartsPerMillion", point.AwayPartsPerMillion)
+		}
 		p.quantiles("FrameLossRateLateness", point.Lateness)
 	}
 }
@@ -151,7 +160,7 @@ func (w *walk) backToBack(key Key, frame v1alpha1.FrameResult) {
 	}
 	p := w.at(key)
 	mean := p.from(max(1, int64(len(r.Bursts)))).doubtful(r.Doubts...)
-	mean.values = r.Bursts
+	mean.values, mean.load = r.Bursts, r.MaximumFramesPerSecond
 	if r.MaxFrames == r.LongestBurstFrames {
 		mean = mean.bounded(AtLeast, string(v1alpha1.DoubtLongestBurst)).doubtful(v1alpha1.DoubtLongestBurst)
 	}
@@ -164,7 +173,7 @@ func (w *walk) backToBack(key Key, frame v1alpha1.FrameResult) {
 	p.add("BackToBackMaximumFramesPerSecond", r.MaximumFramesPerSecond)
 	p.add("BackToBackThroughputFramesPerSecond", r.ThroughputFramesPerSecond)
 	p.add("BackToBackImpliedBufferNanoseconds", r.ImpliedBufferNanoseconds)
-	p.add("BackToBackCorrectedBufferNanoseconds", r.CorrectedBufferNanoseconds)
+	p.addKnown("BackToBackCorrectedBufferNanoseconds", r.CorrectedBufferNanoseconds)
 	p.quantiles("BackToBackLateness", r.Lateness)
 	for i, burst := range r.Bursts {
 		key.Repeat = int32(i + 1)
@@ -179,6 +188,7 @@ func (w *walk) receiveRate(key Key, frame v1alpha1.FrameResult) {
 	}
 	p := w.at(key)
 	mean, loss := p.from(max(1, int64(len(r.Trials)))).doubtful(r.Doubts...), int64(0)
+	mean.load = r.IntendedFramesPerSecond
 	for _, t := range r.Trials {
 		loss = max(loss, t.LossPartsPerMillion)
 		mean.values = append(mean.values, t.ForwardingFramesPerSecond)

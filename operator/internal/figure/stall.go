@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 )
 
 // tails are the shares of the frames, in parts per million, whose delays decide a figure: those
@@ -37,6 +38,27 @@ func stalled(metric v1alpha1.Metric, awayPartsPerMillion int64) *Doubt {
 	doubt, _ := NewDoubt(v1alpha1.DoubtInterruptedTrials, metric)
 	doubt.Text = fmt.Sprintf("other work held the generator's core for %s ppm of a trial", Thousands(awayPartsPerMillion))
 	return &doubt
+}
+
+// starved reports whether network work that the kernel left undone may decide a delay: a frame that waited for it is late by more
+// than measure.StarvedDelay. The frames that decide a smaller percentile, or a smallest or largest delay, did not wait.
+func starved(metric v1alpha1.Metric, nanoseconds int64) bool {
+	switch metric {
+	case v1alpha1.MetricLatencyMin, v1alpha1.MetricLatencyP50, v1alpha1.MetricLatencyP90, v1alpha1.MetricLatencyP99,
+		v1alpha1.MetricLatencyP999, v1alpha1.MetricLatencyP9999, v1alpha1.MetricLatencyMax,
+		v1alpha1.MetricLatencyOfSentP99, v1alpha1.MetricLatencyOfSentP999:
+		return nanoseconds > measure.StarvedDelay.Nanoseconds()
+	}
+	return true
+}
+
+// partlyExplained limits a doubt about a loss: the frames that were due while other work held a core that sends are
+// no more than its share of a trial, and explain measure.ExplainedTimes as many.
+func (p place) partlyExplained(doubt Doubt, lossPartsPerMillion int64) Doubt {
+	doubt.AtLeast = new(max(0, lossPartsPerMillion-measure.ExplainedTimes*p.awayPartsPerMillion))
+	doubt.Text = fmt.Sprintf("other work held the generator's core for %s ppm of a trial, which may explain the loss down to %s ppm",
+		Thousands(p.awayPartsPerMillion), Thousands(*doubt.AtLeast))
+	return doubt
 }
 
 // away returns the place for figures of trials in which other work held a core that sends.

@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"slices"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/vnf"
 )
@@ -227,6 +229,8 @@ type DeviceState struct {
 	Domains []Domain `json:"domains,omitempty"`
 	// CycleCounter says whether the node's cycles are counted, or why not; empty if the Testbed does not ask for it.
 	CycleCounter v1alpha1.CycleCounter `json:"cycleCounter,omitempty"`
+	// OpenAgents are those that answered a request without the token that they are to ask for.
+	OpenAgents []string `json:"openAgents,omitempty"`
 	// Problems say what is missing and why.
 	Problems []string `json:"problems,omitempty"`
 }
@@ -240,6 +244,18 @@ type Sources struct {
 	Functions []FunctionSource `json:"functions,omitempty"`
 	// Neighbors are in the run's order.
 	Neighbors []NeighborSource `json:"neighbors,omitempty"`
+}
+
+// Addresses returns the addresses of all that report something.
+func (s Sources) Addresses() []string {
+	var out []string
+	for _, f := range s.Functions {
+		out = append(out, f.Address)
+	}
+	for _, n := range s.Neighbors {
+		out = append(out, n.Address)
+	}
+	return slices.DeleteFunc(append(out, s.Observer), func(address string) bool { return address == "" })
 }
 
 // FunctionSource is where a function reports its status.

@@ -67,6 +67,9 @@ type PortDriver struct {
 	// the driver does not report it.
 	SpeedMegabitsPerSecond int64 `json:"speedMegabitsPerSecond,omitempty"`
 	Queues                 int   `json:"queues,omitempty"`
+	// RPSCPUMask is the hexadecimal mask of the CPUs that the kernel steers packets to which arrive there, of all
+	// queues; empty where it steers none.
+	RPSCPUMask string `json:"rpsCPUMask,omitempty"`
 }
 
 // Sealed returns the fingerprint with its digest.

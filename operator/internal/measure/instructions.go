@@ -23,7 +23,11 @@ type Instructions struct {
 	Calibration *Path `json:"calibration,omitempty"`
 	// CalibrationTrials is how often the highest rate is measured without a device; 0 means 1.
 	CalibrationTrials int `json:"calibrationTrials,omitempty"`
-	// CalibrationMilliseconds is the duration of each trial without a device; 0 means 1000.
+	// DelayCalibrationTrials is how often the delay is measured without a device, at each rate and again in each
+	// session; 0 means once, in the first session alone.
+	DelayCalibrationTrials int `json:"delayCalibrationTrials,omitempty"`
+	// CalibrationMilliseconds is the duration of each trial without a device; 0 means 1000. The trials of a delay
+	// share it, and take at least 300 each if there are several.
 	CalibrationMilliseconds int32 `json:"calibrationMilliseconds,omitempty"`
 	// CalibrateLoads asks for the delay without a device at each latency load, fixed load and soak too.
 	CalibrateLoads bool `json:"calibrateLoads,omitempty"`
@@ -39,6 +43,9 @@ type Instructions struct {
 	OrderSeed int64 `json:"orderSeed,omitempty" digest:"-"`
 	// Measurements are the run's, with everything filled in that it left out.
 	v1alpha1.Measurements `json:"measurements"`
+	// BaselineLoads are the rates of the baseline's judged figures at loads that are shares of a throughput. They are
+	// no part of the digest, so that a run and its baseline have the same one if they measure the same device.
+	BaselineLoads []BaselineLoad `json:"baselineLoads,omitempty" digest:"-"`
 	// TCPPath is nil if no endpoints at the ends of the path make TCP connections.
 	TCPPath *TCPPath `json:"tcpPath,omitempty"`
 	// Stateful is nil if the ends of TCP connections are separate endpoints, and not the
@@ -46,6 +53,13 @@ type Instructions struct {
 	Stateful *Stateful `json:"stateful,omitempty"`
 	// Neighbors load the chain's node while frames are sent through the chain.
 	Neighbors []NeighborLoad `json:"neighbors,omitempty"`
+}
+
+// BaselineLoad is the rate at which an earlier run measured a latency load of a size.
+type BaselineLoad struct {
+	Size            string `json:"size"`
+	Load            string `json:"load"`
+	FramesPerSecond int64  `json:"framesPerSecond"`
 }
 
 // Stage is the purpose of a trial. A measurement has its stage in its file of package procedure;
@@ -70,9 +84,9 @@ const (
 // SoakLoad is the name of a soak's load in records and criteria.
 const SoakLoad = "soak"
 
-// MaximumResultsBytes limits all keys and values of the results' ConfigMap together. The
-// API server refuses a ConfigMap beyond 1 MiB; the rest is for the keys that are written at
-// the end.
+// MaximumResultsBytes limits all keys and values of a run's results together: those of the ConfigMap that
+// the measurer writes to, and those of the chunks. The API server refuses a ConfigMap beyond 1 MiB; the rest
+// is for the keys that are written at the end.
 const MaximumResultsBytes = 900 << 10
 
 // Record is one trial as it is stored when it ends. The list of records is the whole memory
@@ -109,6 +123,8 @@ const (
 	// KeyTrialPrefix is followed by the record's index in six digits and ".json". The key holds
 	// a Record.
 	KeyTrialPrefix = "trial-"
+	// KeyChunks holds the Chunks that are closed, in the order of their records.
+	KeyChunks = "chunks.json"
 	// KeyProgress holds a Progress.
 	KeyProgress = "progress.json"
 	// KeyGenerator holds a GeneratorState: what the driver found on both paths.

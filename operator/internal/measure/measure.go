@@ -81,6 +81,9 @@ type Path struct {
 	Streams []Stream `json:"streams"`
 	// Hop is HopSeparate if empty: then no frame that did not leave a port is the device's loss.
 	Hop Hop `json:"hop,omitempty"`
+	// PodsFirst says, with HopTap, that in a direction that is used the first function is a pod whose
+	// kernel forwards on the core that sends, and so may be the limit.
+	PodsFirst bool `json:"podsFirst,omitempty"`
 }
 
 // VLANTagBytes is what a tag adds to a frame (IEEE 802.1Q). No frame size includes it, so
@@ -247,7 +250,7 @@ type DirectionOutcome struct {
 	// Distributions are whole, where Latency and Lateness are figures of them. Records have them as
 	// far as there is room.
 	Distributions *Distributions `json:"distributions,omitempty"`
-	// Jitter is nil if fewer than two frames arrived, and if the driver does not count it.
+	// Jitter is nil if fewer than two frames were timed, and if the driver does not count it.
 	Jitter *Jitter `json:"jitter,omitempty"`
 	// Series is nil if the driver keeps none, if no load was set, and where results have no room.
 	Series *Series `json:"series,omitempty"`
@@ -320,6 +323,11 @@ const (
 	DoubtSteal = "CPUSteal"
 	// DoubtPreempted: other work took the CPU away from the sending threads.
 	DoubtPreempted = "GeneratorPreempted"
+	// DoubtSoftirq: the kernel took in packets of others on a CPU that sends, in time of the sending thread.
+	DoubtSoftirq = "SoftirqOfOthers"
+	// DoubtStarved: frames are missing, or took longer than StarvedDelay, and the kernel may not have done
+	// the network work of a CPU that sends.
+	DoubtStarved = "SoftirqStarved"
 	// DoubtKernelQueue: packets waited too long for a CPU that sends, or were dropped there.
 	DoubtKernelQueue = "KernelQueueFull"
 	// DoubtRefragmented: fragments arrived with other bounds than they were sent with, so the
@@ -342,6 +350,10 @@ const (
 	DoubtUnaccounted = "FramesUnaccounted"
 )
 
+// StarvedDelay is the delay of a frame above which the kernel may have left it to a thread that never runs: such a time
+// ends when the kernel's limit on real-time threads, or the end of the trial, lets that thread run.
+const StarvedDelay = time.Millisecond
+
 // Outcome is what a trial found. ReceivedFrames of a direction may exceed
 // neither SentFrames nor, where a load was set, IntendedFrames.
 type Outcome struct {
@@ -357,6 +369,9 @@ type Outcome struct {
 	TotalNanoseconds int64 `json:"totalNanoseconds"`
 	// Hop is that of the driver's path; empty if the driver has no ring.
 	Hop Hop `json:"hop,omitempty"`
+	// RingFrames is how many frames of a direction that are due may wait in the driver's ring, which is the
+	// device's; 0 where the hop is not HopInline, where no load was set, and in records of older drivers.
+	RingFrames int `json:"ring,omitempty"`
 	// AwayNanoseconds is the time for which sending threads were kept off their cores, and
 	// LongestAwayNanoseconds the longest of these times, as far as the driver knows.
 	AwayNanoseconds        int64              `json:"awayNanoseconds,omitempty"`

@@ -37,6 +37,8 @@ type OpenerConfig struct {
 	// Node receives what only the driver knows about the ports; nil if the node is
 	// unknown.
 	Node *NodeFacts
+	// AgentToken is the file with the token for the run's agents; empty if they ask for none.
+	AgentToken string
 }
 
 // EndpointDriver is the name of the driver that makes TCP connections between the

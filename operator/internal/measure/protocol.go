@@ -13,7 +13,10 @@ import (
 
 // protocolMeaning is raised if an exchanged value changes its meaning, or the procedure
 // asks for other trials, and no field shows it.
-const protocolMeaning = 4
+//
+// 5: agents ask for the measurer's token. 6: all repeats of a fixed load are made again where one of them is prolonged, and
+// chains with a virtual machine after pods have hop Tap, after builds that gave them another one.
+const protocolMeaning = 6
 
 // Protocol returns a name for what operator and measurer exchange: a digest over the fields
 // of all values, with their names and types. Both must have been built with the same one.
@@ -21,7 +24,7 @@ const protocolMeaning = 4
 var Protocol = sync.OnceValue(func() string {
 	return protocolOf(
 		Instructions{}, Record{}, Holder{}, Progress{}, GeneratorState{}, DeviceState{},
-		[]NeighborState{}, FailureState{}, Sources{}, Endpoints{}, []Deployment{},
+		[]NeighborState{}, FailureState{}, Sources{}, Endpoints{}, []Deployment{}, []Chunk{},
 	)
 })
 

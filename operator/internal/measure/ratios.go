@@ -79,6 +79,37 @@ func (o Outcome) Explainable(d DirectionOutcome) uint64 {
 	return 0
 }
 
+// Due returns how many frames of a direction became due in a time of the trial.
+func (o Outcome) Due(d DirectionOutcome, in time.Duration) float64 {
+	if o.SendingNanoseconds <= 0 {
+		return 0
+	}
+	return min(1, float64(in)/float64(o.SendingNanoseconds)) * float64(max(d.IntendedFrames, d.SentFrames))
+}
+
+// Overrun returns how many of a direction's frames may be missing of a device that carries the load, because a sending
+// thread was kept off its core for that long in all: ExplainedTimes those that became due meanwhile, and never more than
+// all, without those that the driver's ring holds. It is empty before, and the device empties it in between, so that it
+// takes its places once at least.
+func (o Outcome) Overrun(d DirectionOutcome, away time.Duration) float64 {
+	return max(0, o.Due(d, ExplainedTimes*away)-float64(o.RingFrames))
+}
+
+// Overruns reports whether more of a direction's frames became due in a time than the driver's ring holds; false where
+// it is not known how many that are.
+func (o Outcome) Overruns(d DirectionOutcome, away time.Duration) bool {
+	return o.RingFrames > 0 && o.Due(d, away) > float64(o.RingFrames)
+}
+
+// SendingTime returns how long a chain carried a trial's traffic. With TCP and with connections, this includes the
+// time that does not count.
+func (o Outcome) SendingTime(trial Trial) time.Duration {
+	if trial.TCP != nil || trial.Connections != nil {
+		return time.Duration(o.TotalNanoseconds) - trial.Settle()
+	}
+	return time.Duration(o.SendingNanoseconds)
+}
+
 // ExplainedTimes is how many times the frames that were due while a sending thread was away may be
 // missing and still be due to that: those of other, shorter pieces are among them.
 const ExplainedTimes = 2
@@ -86,6 +117,16 @@ const ExplainedTimes = 2
 // maxLateShare is how much longer than a trial its frames may take. A throughput is at most this
 // share too high for frames that wait at a trial's end.
 const maxLateShare = 0.005
+
+// Excusable returns how much of the time for which a queue grew may be due to sending threads that were
+// kept off their cores. A frame waits for no longer than that. On paths without HopInline nothing is sent
+// meanwhile, so that the device's queues shrink.
+func (o Outcome) Excusable() time.Duration {
+	if o.Hop == HopInline {
+		return time.Duration(o.AwayNanoseconds)
+	}
+	return 0
+}
 
 // late returns how much longer than the trial's time the device needed for a direction's frames, beyond
 // what an interruption explains; 0 up to maxLateShare. Such a load only fills a queue: one that grows
@@ -96,7 +137,7 @@ func (o Outcome) late(d DirectionOutcome) int64 {
 	if o.Hop == HopInline {
 		late = max(late, d.DrainNanoseconds)
 	}
-	if late -= ExplainedTimes * o.AwayNanoseconds; float64(late) <= maxLateShare*float64(o.SendingNanoseconds) {
+	if late -= o.Excusable().Nanoseconds(); float64(late) <= maxLateShare*float64(o.SendingNanoseconds) {
 		return 0
 	}
 	return late
@@ -132,7 +173,9 @@ func (o Outcome) LostOverTime(d DirectionOutcome) uint64 {
 
 // ProvenLossOverTime returns LossOverTime without the lost frames that an interruption may explain: while
 // sending threads are away, no more can go missing for that reason than become due, and shorter times
-// than the driver counts add some.
+// than the driver counts add some. A device that carries the load loses no more than what Overrun says, so of
+// more lost frames one at least is its own. A device that does not may have had its ring full, so that the ring
+// took none of the frames that became due.
 func (o Outcome) ProvenLossOverTime() float64 {
 	if o.SendingNanoseconds <= 0 {
 		return 0
@@ -140,8 +183,11 @@ func (o Outcome) ProvenLossOverTime() float64 {
 	away, proven := float64(o.AwayNanoseconds)/float64(o.SendingNanoseconds), 0.0
 	for _, d := range o.Directions {
 		if sent := float64(d.SentFrames); sent > 0 {
-			explained := min(ExplainedTimes*away*sent, float64(o.Explainable(d)))
-			proven = max(proven, o.overTime(d, (float64(d.LostFrames())-explained)/sent))
+			lost, explained := float64(d.LostFrames()), min(ExplainedTimes*away*sent, float64(o.Explainable(d)))
+			if lost > o.Overrun(d, time.Duration(o.AwayNanoseconds)) {
+				explained = min(explained, lost-1)
+			}
+			proven = max(proven, o.overTime(d, (lost-explained)/sent))
 		}
 	}
 	return proven

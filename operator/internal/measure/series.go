@@ -1,6 +1,9 @@
 package measure
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Series is one direction of a trial in slots of time. A frame belongs to the slot in which it was
 // due.
@@ -26,6 +29,20 @@ func (s *Series) Add(due, received, delaySum, longest uint64) {
 	s.ReceivedFrames = append(s.ReceivedFrames, received)
 	s.MeanNanoseconds = append(s.MeanNanoseconds, delaySum/max(received, 1))
 	s.MaxNanoseconds = append(s.MaxNanoseconds, longest)
+}
+
+// Bytes returns what the series takes as JSON.
+func (s *Series) Bytes() int {
+	if s == nil {
+		return 0
+	}
+	n := len(`{"slotNanoseconds":,"received":,"mean":,"max":}`) + len(fmt.Sprint(s.SlotNanoseconds))
+	// A list in brackets has one byte between two numbers, as in JSON.
+	n += len(fmt.Sprint(s.ReceivedFrames)) + len(fmt.Sprint(s.MeanNanoseconds)) + len(fmt.Sprint(s.MaxNanoseconds))
+	if len(s.MissingFrames) > 0 {
+		n += len(`"missing":,`) + len(fmt.Sprint(s.MissingFrames))
+	}
+	return n
 }
 
 // Folded returns the series with two slots, four and so on made one, so that it has at most so many.

@@ -66,6 +66,52 @@ func TestCalibrationAfterTheChain(t *testing.T) {
 	}
 }
 
+// TestCalibrationOfASession has a measurer die while it measures through the chain. The next one waits for the chain,
+// measures the delay without a device again, and continues. A path that does not open then costs no figure.
+func TestCalibrationOfASession(t *testing.T) {
+	for name, test := range map[string]struct {
+		refused bool
+		opened  []string
+		known   bool
+	}{
+		"the path opens":         {false, []string{"cal0", "west", "cal0", "west", "cal0"}, true},
+		"the path does not open": {true, []string{"cal0", "west", "west", "cal0"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, killed := newLab(), errors.New("killed")
+			l.calibrateLoads, l.delayTrials = true, 3
+			l.chainReady()
+			l.before = func(trial int, _ *measure.Outcome) error {
+				if trial == 12 {
+					return killed
+				}
+				return nil
+			}
+			if err := l.measurer("a").Run(t.Context()); !errors.Is(err, killed) {
+				t.Fatal(err)
+			}
+			l.before, l.open = nil, func(path measure.Path) error {
+				if test.refused && path.Ports[0].Interface == "cal0" && len(l.opened) == 2 {
+					return measure.Failf(v1alpha1.ReasonPortMissing, "", "port cal0 is gone")
+				}
+				return nil
+			}
+			if err := l.measurer("b").Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.opened, l.opened); diff != "" {
+				t.Error(diff)
+			}
+			_, figures := l.stored(t)
+			for _, load := range figures.Frames[0].Latency {
+				if load.Load == "idle" && (load.Bias != nil) != test.known {
+					t.Errorf("%+v", load.Bias)
+				}
+			}
+		})
+	}
+}
+
 // TestOpeningsOfTheCalibration checks how the path is opened again, and that the description stays that
 // of the opening in which the rate was calibrated.
 func TestOpeningsOfTheCalibration(t *testing.T) {

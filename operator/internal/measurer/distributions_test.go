@@ -7,7 +7,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// TestDistributionsAreStored checks that trials whose delays are figures keep their distributions,
+// TestDistributionsAreStored checks that trials whose delays are figures keep their distributions, and those of searches,
 // and no others.
 func TestDistributionsAreStored(t *testing.T) {
 	l := newLab()
@@ -30,7 +30,7 @@ func TestDistributionsAreStored(t *testing.T) {
 			}
 		}
 	}
-	if kept[measure.StageLatency] == 0 || kept[measure.StageCalibrateLatency] == 0 || len(kept) != 2 {
+	if kept[measure.StageLatency] == 0 || kept[measure.StageCalibrateLatency] == 0 || kept[measure.StageThroughput] == 0 || len(kept) != 3 {
 		t.Errorf("distributions of the stages %v", kept)
 	}
 	if got := store.Generator().MeasurerVersion; got != "1.2.3" {

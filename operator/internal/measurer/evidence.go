@@ -2,7 +2,6 @@ package measurer
 
 import (
 	"context"
-	"time"
 
 	"vnfbench.io/operator/internal/evidence"
 	"vnfbench.io/operator/internal/measure"
@@ -16,7 +15,7 @@ func (m *Measurer) startEvidence(ctx context.Context) error {
 	if sources.Observer == "" && len(sources.Functions)+len(sources.Neighbors) == 0 {
 		return nil
 	}
-	m.evidence = evidence.New(sources)
+	m.evidence = evidence.New(sources, m.AgentToken)
 	m.evidenceBytes = 0
 	for _, record := range m.store.Records() {
 		m.evidenceBytes += evidence.Bytes(record.Evidence)
@@ -33,15 +32,6 @@ func (m *Measurer) stopEvidence() {
 		m.evidence.Close()
 		m.evidence = nil
 	}
-}
-
-// sendingTime returns how long a chain carried a trial's traffic. With TCP and with
-// connections, this includes the time that does not count.
-func sendingTime(trial measure.Trial, outcome measure.Outcome) time.Duration {
-	if trial.TCP != nil || trial.Connections != nil {
-		return time.Duration(outcome.TotalNanoseconds) - trial.Settle()
-	}
-	return time.Duration(outcome.SendingNanoseconds)
 }
 
 // beginEvidence reads the chain's counters before a trial and after its last frame. The function
@@ -71,7 +61,7 @@ func (m *Measurer) beginEvidence(ctx context.Context, step procedure.Step) func(
 		if !sent {
 			after <- collector.After(ctx, 0)
 		}
-		found := evidence.Truncate(collector.Between(before, <-after, sendingTime(step.Trial, outcome)), room)
+		found := evidence.Truncate(collector.Between(before, <-after, outcome.SendingTime(step.Trial)), room)
 		m.evidenceBytes += evidence.Bytes(found)
 		return found
 	}

@@ -53,6 +53,8 @@ type lab struct {
 	scope   v1alpha1.RepeatScope
 	// calibrateLoads asks for the delay without a device at the latency loads.
 	calibrateLoads bool
+	// delayTrials is how often each of them is measured; 0 is 1, in the first session alone.
+	delayTrials int
 	// opensDifferently makes each opening have other threads than the one before.
 	opensDifferently bool
 	// log is what the generator's own program writes; nil if it has none.
@@ -69,6 +71,7 @@ func newLab() *lab {
 func (l *lab) instructions() measure.Instructions {
 	instr := instructions()
 	instr.Repeats, instr.RepeatScope, instr.CalibrateLoads = l.repeats, l.scope, l.calibrateLoads
+	instr.DelayCalibrationTrials = l.delayTrials
 	return instr
 }
 

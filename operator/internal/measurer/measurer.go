@@ -32,6 +32,8 @@ type Measurer struct {
 	Drivers      Opener
 	// Node becomes a part of the results; nil if unknown.
 	Node *measure.NodeFacts
+	// AgentToken is the file with the token for the run's agents; empty if they ask for none.
+	AgentToken string
 	// Version is the program's, and becomes a part of the results.
 	Version string
 	Log     *slog.Logger
@@ -102,6 +104,12 @@ func (m *Measurer) measure(ctx context.Context) error {
 		if err != nil || step.Done {
 			return err
 		}
+		// Neighbors have to rest and no pod may start while the generator is calibrated again.
+		if step.Recalibrates() && m.path != step.Path {
+			if err := m.waitForChain(ctx, 0); err != nil {
+				return err
+			}
+		}
 		if err := m.ensurePath(ctx, step); err != nil {
 			if err := m.keepUnlessNeeded(ctx, step, err); err != nil {
 				return err
@@ -141,8 +149,8 @@ func (m *Measurer) measure(ctx context.Context) error {
 	}
 }
 
-// keepUnlessNeeded returns the error of a step. Where a failure costs only the delay without a device at
-// the loads, which comes after everything else, it keeps a record that says so instead.
+// keepUnlessNeeded returns the error of a step. Where a failure costs only the delay without a device, at
+// the loads after everything else or again in another session, it keeps a record that says so instead.
 func (m *Measurer) keepUnlessNeeded(ctx context.Context, step procedure.Step, err error) error {
 	if step.Stage != measure.StageCalibrateLoad || ctx.Err() != nil {
 		return err
@@ -151,7 +159,7 @@ func (m *Measurer) keepUnlessNeeded(ctx context.Context, step procedure.Step, er
 	if failure := (*measure.Failure)(nil); errors.As(err, &failure) {
 		reason, why = failure.Reason, failure.Err
 	}
-	m.Log.Warn("the delay without a device stays unknown at the loads", "error", err.Error())
+	m.Log.Warn("the delay without a device stays unknown", "error", err.Error())
 	return m.keep(ctx, measure.Record{
 		Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat, Trial: step.Trial,
 		Outcome: measure.Outcome{

@@ -35,7 +35,7 @@ func (m *Measurer) syncNeighbors(ctx context.Context, step procedure.Step) error
 		return nil
 	}
 	if m.neighbors == nil {
-		m.neighbors = neighbor.NewClient()
+		m.neighbors = neighbor.NewClient(m.AgentToken, m.store.Sources().Addresses()...)
 	}
 	for _, load := range m.Instructions.Neighbors {
 		change := m.rest

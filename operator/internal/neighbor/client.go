@@ -8,8 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -19,12 +19,9 @@ const maxAnswerBytes = 64 << 10
 // Client talks to agents.
 type Client struct{ http *http.Client }
 
-// NewClient returns a client that connects to pods directly, without the environment's proxies.
-func NewClient() *Client {
-	return &Client{http: &http.Client{
-		Transport:     &http.Transport{DisableCompression: true, IdleConnTimeout: time.Minute},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+// NewClient returns a client for the agents at the addresses, which sends the token in a file as caller.Client does.
+func NewClient(tokenFile string, addresses ...string) *Client {
+	return &Client{http: caller.Client(tokenFile, addresses...)}
 }
 
 // Close ends the connections.
@@ -63,6 +60,7 @@ func (c *Client) do(ctx context.Context, method, address, path string, body []by
 	if err != nil {
 		return Status{}, err
 	}
+	text = caller.WithoutToken(response, text)
 	if response.StatusCode != http.StatusOK {
 		return Status{}, fmt.Errorf("HTTP %d: %s", response.StatusCode, strings.TrimSpace(string(text)))
 	}

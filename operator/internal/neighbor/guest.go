@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"slices"
+
+	"vnfbench.io/operator/internal/caller"
 )
 
 // GuestConfig is the NoCloud user data of a neighbor that is a virtual machine,
@@ -16,6 +18,8 @@ type GuestConfig struct {
 	// Ports are those of a Network neighbor, InterfaceWest and InterfaceEast;
 	// empty for any other.
 	Ports []GuestPort `json:"ports"`
+	// Caller is who may ask the agent. A pod has it in its environment.
+	Caller *caller.Rule `json:"caller,omitempty"`
 }
 
 // GuestPort is a card of the machine, known by its address.
@@ -56,6 +60,11 @@ func ParseGuestConfig(data []byte) (*GuestConfig, error) {
 }
 
 func (c *GuestConfig) validate() error {
+	if c.Caller != nil {
+		if err := c.Caller.Validate(); err != nil {
+			return fmt.Errorf("caller.%w", err)
+		}
+	}
 	names := []string{InterfaceWest, InterfaceEast}
 	if len(c.Ports) != 0 && len(c.Ports) != len(names) {
 		return fmt.Errorf("ports: there are %d, want none, or %q and %q", len(c.Ports), InterfaceWest, InterfaceEast)

@@ -61,9 +61,10 @@ func newAgent(t *testing.T, program string) (*Client, string) {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(agent.Handler())
-	client := NewClient()
+	address := strings.TrimPrefix(server.URL, "http://")
+	client := NewClient("", address)
 	t.Cleanup(func() { client.Close(); server.Close(); agent.Stop() })
-	return client, strings.TrimPrefix(server.URL, "http://")
+	return client, address
 }
 
 // TestStress checks that the real stress-ng loads, is stopped, and writes its account.
@@ -162,9 +163,9 @@ func TestInGuest(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(agent.Handler())
-	client := NewClient()
-	t.Cleanup(func() { client.Close(); server.Close() })
 	address := strings.TrimPrefix(server.URL, "http://")
+	client := NewClient("", address)
+	t.Cleanup(func() { client.Close(); server.Close() })
 	disk := measure.NeighborLoad{Name: "n", Kind: measure.NeighborDisk, Workers: 1, Bytes: 1 << 20}
 	requireState := func(reason, refusal string) {
 		t.Helper()

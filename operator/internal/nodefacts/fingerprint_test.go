@@ -131,6 +131,26 @@ func TestFingerprintOfThisNode(t *testing.T) {
 	}
 }
 
+// TestSteered checks the mask over the queues that receive.
+func TestSteered(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"no such interface":  {nil, ""},
+		"nothing is steered": {map[string]string{"class/net/west/queues/rx-0/rps_cpus": "00000000,00000000"}, ""},
+		"two queues": {map[string]string{
+			"class/net/west/queues/rx-0/rps_cpus": "00000001,00000003", "class/net/west/queues/rx-1/rps_cpus": "00000000,0000000c",
+			"class/net/west/queues/tx-0/xps_cpus": "00000000,000000f0", "class/net/east/queues/rx-0/rps_cpus": "000000f0",
+		}, "10000000f"},
+		"unreadable": {map[string]string{"class/net/west/queues/rx-0/rps_cpus": "none"}, ""},
+	} {
+		if got := steered(tree(test.files), "west"); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 func TestPortDriver(t *testing.T) {
 	west, east := netnstest.New(t, "west"), netnstest.New(t, "east")
 	netnstest.Cable(t,

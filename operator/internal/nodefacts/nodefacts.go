@@ -74,3 +74,11 @@ func ParseList(text string) ([]int, error) {
 	}
 	return out, nil
 }
+
+// StarvesSoftirqs reports whether a kernel of a release leaves network work to ksoftirqd as soon as that has some,
+// and then does none of it itself ("softirq: Let ksoftirqd do its job", taken back in Linux 6.5).
+func StarvesSoftirqs(release string) bool {
+	var major, minor int
+	n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor)
+	return n == 2 && (major < 6 || major == 6 && minor < 5)
+}

@@ -76,3 +76,13 @@ func TestThisNode(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+func TestKernelsThatStarveSoftirqs(t *testing.T) {
+	for kernel, want := range map[string]bool{
+		"6.4.16 #1": true, "5.15.0-91-generic": true, "6.5.0": false, "6.12.107+deb13-amd64": false, "7.0": false, "": false, "unknown": false,
+	} {
+		if got := StarvesSoftirqs(kernel); got != want {
+			t.Errorf("%q: %v, want %v", kernel, got, want)
+		}
+	}
+}

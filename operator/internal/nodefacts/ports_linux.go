@@ -2,7 +2,12 @@ package nodefacts
 
 import (
 	"fmt"
+	"io/fs"
 	"math"
+	"math/big"
+	"os"
+	"path"
+	"strings"
 
 	"github.com/safchain/ethtool"
 
@@ -30,5 +35,24 @@ func PortDriver(name string) (measure.PortDriver, error) {
 	if channels, err := kernel.GetChannels(name); err == nil {
 		out.Queues = int(channels.CombinedCount + max(channels.RxCount, channels.TxCount))
 	}
+	out.RPSCPUMask = steered(os.DirFS("/sys"), name)
 	return out, nil
+}
+
+// steered returns the mask of the CPUs that the kernel steers an interface's packets to (RPS), over its receive queues;
+// "" for none, and where it does not show that. system is the root of sysfs, which shows the interfaces of the
+// namespace that it was mounted in.
+func steered(system fs.FS, name string) string {
+	all := new(big.Int)
+	// The pattern is valid.
+	files, _ := fs.Glob(system, path.Join("class/net", name, "queues/rx-*/rps_cpus"))
+	for _, file := range files {
+		if mask, ok := new(big.Int).SetString(strings.ReplaceAll(readLine(system, file), ",", ""), 16); ok {
+			all.Or(all, mask)
+		}
+	}
+	if all.Sign() == 0 {
+		return ""
+	}
+	return short(all.Text(16))
 }

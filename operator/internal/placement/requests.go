@@ -22,18 +22,29 @@ func Recovered(node *corev1.Node) *corev1.Node {
 	return node
 }
 
-// Requested returns what pods request of a node in total, and their number as "pods". Pods that have ended
-// request nothing.
-func Requested(pods []corev1.Pod) corev1.ResourceList {
-	total, number := corev1.ResourceList{}, int64(0)
-	for i := range pods {
-		if phase := pods[i].Status.Phase; phase == corev1.PodSucceeded || phase == corev1.PodFailed {
-			continue
-		}
-		add(total, requestedBy(&pods[i].Spec))
-		number++
+// Requests are what pods request of a node in total. The zero value is none.
+type Requests struct {
+	total corev1.ResourceList
+	pods  int64
+}
+
+// Add adds what a pod requests. A pod that has ended requests nothing.
+func (r *Requests) Add(pod *corev1.Pod) {
+	if phase := pod.Status.Phase; phase == corev1.PodSucceeded || phase == corev1.PodFailed {
+		return
 	}
-	total[corev1.ResourcePods] = *resource.NewQuantity(number, resource.DecimalSI)
+	if r.total == nil {
+		r.total = corev1.ResourceList{}
+	}
+	add(r.total, requestedBy(&pod.Spec))
+	r.pods++
+}
+
+// Total returns the sum, and the number of pods as "pods".
+func (r *Requests) Total() corev1.ResourceList {
+	total := corev1.ResourceList{}
+	maps.Copy(total, r.total)
+	total[corev1.ResourcePods] = *resource.NewQuantity(r.pods, resource.DecimalSI)
 	return total
 }
 

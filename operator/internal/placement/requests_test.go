@@ -49,7 +49,11 @@ func TestRequested(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Requested(test.pods)
+			var requests Requests
+			for i := range test.pods {
+				requests.Add(&test.pods[i])
+			}
+			got := requests.Total()
 			if got.Cpu().MilliValue() != test.cpu || got.Pods().Value() != test.number {
 				t.Errorf("%dm for %d pods", got.Cpu().MilliValue(), got.Pods().Value())
 			}

@@ -174,3 +174,21 @@ func TestSampleIsFilled(t *testing.T) {
 		t.Errorf("%v:\n%s", err, userData)
 	}
 }
+
+// TestOnlyAgentsNeedTokens checks that a run without any agent does not depend on the cluster's issuer.
+func TestOnlyAgentsNeedTokens(t *testing.T) {
+	alone := plantest.VMInput(1)
+	alone.Run.Spec.Experiment.Chain[0] = plantest.Custom("own", v1alpha1.CustomFunction{ContainerDisk: "x"})
+	alone.Testbed.Spec.SystemUnderTest.Observer = v1alpha1.ObserverDisabled
+	if p := mustMake(t, alone); p.AgentAudience != "" {
+		t.Errorf("agents ask for a token for %q", p.AgentAudience)
+	}
+	observed := customInput(v1alpha1.CustomFunction{ContainerDisk: "x"})
+	functionsOnly := plantest.Input(1)
+	functionsOnly.Testbed.Spec.SystemUnderTest.Observer = v1alpha1.ObserverDisabled
+	for name, in := range map[string]plan.Input{"observer": observed, "function": functionsOnly} {
+		if p := mustMake(t, in); p.AgentAudience != "vnfbench.io/run/"+string(in.Run.UID) {
+			t.Errorf("%s: %q", name, p.AgentAudience)
+		}
+	}
+}

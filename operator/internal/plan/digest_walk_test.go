@@ -17,15 +17,15 @@ import (
 // no figure can depend on it.
 var undigested = []string{
 	"endpoint.Config.GatewayMAC", "endpoint.Config.MAC",
-	"measure.Instructions.DeadlineSeconds", "measure.Instructions.Digest", "measure.Instructions.OrderSeed", "measure.Instructions.Run", "measure.Stream.DestinationMAC", "measure.Stream.SourceMAC",
+	"measure.Instructions.BaselineLoads", "measure.Instructions.DeadlineSeconds", "measure.Instructions.Digest", "measure.Instructions.OrderSeed", "measure.Instructions.Run", "measure.Stream.DestinationMAC", "measure.Stream.SourceMAC",
 	"plan.Custom.ImagePullPolicy", "plan.Custom.ImagePullSecret", "plan.Custom.Readiness",
 	"plan.End.Function", "plan.End.MAC", "plan.Endpoint.Bridge", "plan.Endpoint.Tolerations",
 	"plan.Function.Name", "plan.Function.Tolerations", "plan.Generator.Tolerations", "plan.Neighbor.Tolerations", "plan.Node.KubeletVersion",
-	"plan.Plan.APIServerAddresses", "plan.Plan.APIServerPorts", "plan.Plan.DeadlineSeconds", "plan.Plan.Digest", "plan.Plan.ImagePullPolicy", "plan.Plan.ImagePullSecrets",
+	"plan.Plan.APIServerAddresses", "plan.Plan.APIServerPorts", "plan.Plan.AgentAudience", "plan.Plan.DeadlineSeconds", "plan.Plan.Digest", "plan.Plan.ImagePullPolicy", "plan.Plan.ImagePullSecrets",
 	"plan.Plan.Observer", "plan.Plan.OperatorVersion", "plan.Plan.Protocol", "plan.Plan.Run", "plan.Plan.Testbed", "plan.Plan.TestbedSpec",
 	"plan.Segment.Bridge",
 	"plan.VM.OnDifference",
-	"vnf.Config.Name", "vnf.Neighbor.MAC", "vnf.Port.MAC",
+	"vnf.Config.Caller", "vnf.Config.Name", "vnf.Neighbor.MAC", "vnf.Port.MAC",
 }
 
 // TestEveryFieldIsDigested changes each field of a plan that has everything, one at a time, and

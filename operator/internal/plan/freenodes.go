@@ -9,19 +9,23 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// best returns one of the pairs that have all that is needed, of which there is at least one: that of
-// the plan which the status names already; else the first, by name, whose nodes have enough left next to
-// their other pods; else the first, where pods wait until the scheduler finds room.
-func (c candidates) best(in Input, p *Plan, needs []need) pair {
-	if before := in.Run.Status.Plan; before != nil {
-		if chosen, ok := c.named(before.GeneratorNode, before.DeviceNode).first(needs...); ok {
-			return chosen
+// choose returns one of the pairs that have all that is needed, of which there is at least one: where no other run
+// measures, that of the plan which the status names already, or else the first, by name, whose nodes have enough left next to
+// their other pods. If there is none, it looks so among all nodes. Else it is the first, where pods wait until the scheduler finds room.
+func (c candidates) choose(in Input, p *Plan, needs []need) pair {
+	for _, among := range []candidates{c.idle(in.Busy), c} {
+		if before := in.Run.Status.Plan; before != nil {
+			if chosen, ok := among.withNames(before.GeneratorNode, before.DeviceNode).first(needs...); ok {
+				return chosen
+			}
 		}
-	}
-	if left, err := c.less(in.Requested).forVMs(p.vms()); err == nil {
+		left, err := among.reducedBy(in.Requested).forVMs(p.vms())
+		if err != nil {
+			continue
+		}
 		if chosen, ok := left.first(append(slices.Clip(needs), podsNeed(p))...); ok {
-			// Those of less are copies.
-			chosen, _ = c.named(chosen.generator.Name, chosen.device.Name).first(needs...)
+			// Those of reducedBy are copies.
+			chosen, _ = c.withNames(chosen.generator.Name, chosen.device.Name).first(needs...)
 			return chosen
 		}
 	}
@@ -29,20 +33,30 @@ func (c candidates) best(in Input, p *Plan, needs []need) pair {
 	return chosen
 }
 
-// named keeps the nodes of two names.
-func (c candidates) named(generator, device string) candidates {
-	except := func(name string) func(*corev1.Node) bool {
-		return func(n *corev1.Node) bool { return n.Name != name }
-	}
+// idle keeps the nodes that are not busy.
+func (c candidates) idle(busy map[string]bool) candidates {
+	isBusy := func(n *corev1.Node) bool { return busy[n.Name] }
+	return c.except(isBusy, isBusy)
+}
+
+// withNames keeps the nodes of two names.
+func (c candidates) withNames(generator, device string) candidates {
+	return c.except(
+		func(n *corev1.Node) bool { return n.Name != generator },
+		func(n *corev1.Node) bool { return n.Name != device },
+	)
+}
+
+func (c candidates) except(generators, devices func(*corev1.Node) bool) candidates {
 	return candidates{
-		generators: slices.DeleteFunc(slices.Clone(c.generators), except(generator)),
-		devices:    slices.DeleteFunc(slices.Clone(c.devices), except(device)),
+		generators: slices.DeleteFunc(slices.Clone(c.generators), generators),
+		devices:    slices.DeleteFunc(slices.Clone(c.devices), devices),
 		together:   c.together,
 	}
 }
 
-// less returns copies of the nodes that have only what their pods leave.
-func (c candidates) less(requested map[string]corev1.ResourceList) candidates {
+// reducedBy returns copies of the nodes that have only what their pods leave.
+func (c candidates) reducedBy(requested map[string]corev1.ResourceList) candidates {
 	left := map[string]*corev1.Node{}
 	reduce := func(nodes []*corev1.Node) []*corev1.Node {
 		var out []*corev1.Node

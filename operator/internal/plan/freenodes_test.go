@@ -28,6 +28,13 @@ func TestFullNodes(t *testing.T) {
 		"the first is full": {func(in *plan.Input) {
 			in.Nodes, in.Requested = nodes(nil, nil), map[string]corev1.ResourceList{"a": requests("3", "5"), "b": requests("1", "5")}
 		}, "b", "b"},
+		"the first has no room on its disk": {func(in *plan.Input) {
+			disk := func(n *corev1.Node) {
+				n.Status.Allocatable[corev1.ResourceEphemeralStorage] = resource.MustParse("2Gi")
+			}
+			in.Run.Spec.Experiment.NoisyNeighbors = []v1alpha1.NoisyNeighbor{{Name: "disk", Kind: v1alpha1.NeighborDisk, Disk: "1Gi"}}
+			in.Nodes, in.Requested = nodes(disk, disk), map[string]corev1.ResourceList{"a": {corev1.ResourceEphemeralStorage: resource.MustParse("1Gi")}}
+		}, "b", "b"},
 		"just enough is left": {func(in *plan.Input) {
 			in.Nodes, in.Requested = nodes(has("4", "8Gi"), nil), map[string]corev1.ResourceList{"a": requests("2890m", "5")}
 		}, "a", "a"},
@@ -45,6 +52,27 @@ func TestFullNodes(t *testing.T) {
 			in.Nodes, in.Requested = nodes(nil, nil, nil), map[string]corev1.ResourceList{"c": requests("4", "5")}
 			in.Run.Status.Plan = &v1alpha1.PlanSummary{GeneratorNode: "c", DeviceNode: "c"}
 		}, "c", "c"},
+		"another run measures on the first": {func(in *plan.Input) {
+			in.Nodes, in.Busy = nodes(nil, nil), map[string]bool{"a": true}
+		}, "b", "b"},
+		"one of two is busy": {func(in *plan.Input) {
+			withExistingNetworks(in)
+			in.Nodes, in.Busy = nodes(has("1000m", "8Gi"), has("1000m", "8Gi"), has("1000m", "8Gi")), map[string]bool{"a": true}
+		}, "b", "c"},
+		"all are busy": {func(in *plan.Input) {
+			in.Nodes, in.Busy = nodes(nil, nil), map[string]bool{"a": true, "b": true}
+		}, "a", "a"},
+		"the idle one is full": {func(in *plan.Input) {
+			in.Nodes, in.Busy, in.Requested = nodes(nil, nil), map[string]bool{"a": true}, map[string]corev1.ResourceList{"b": requests("4", "5")}
+		}, "a", "a"},
+		"the status's node is busy": {func(in *plan.Input) {
+			in.Nodes, in.Busy = nodes(nil, nil), map[string]bool{"b": true}
+			in.Run.Status.Plan = &v1alpha1.PlanSummary{GeneratorNode: "b", DeviceNode: "b"}
+		}, "a", "a"},
+		"the status's node is busy as all are": {func(in *plan.Input) {
+			in.Nodes, in.Busy = nodes(nil, nil), map[string]bool{"a": true, "b": true}
+			in.Run.Status.Plan = &v1alpha1.PlanSummary{GeneratorNode: "b", DeviceNode: "b"}
+		}, "b", "b"},
 		"the status's node is gone": {func(in *plan.Input) {
 			in.Nodes = nodes(nil, nil)
 			in.Run.Status.Plan = &v1alpha1.PlanSummary{GeneratorNode: "gone", DeviceNode: "gone"}

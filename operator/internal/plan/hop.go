@@ -33,22 +33,32 @@ func (p *Plan) Hop() (measure.Hop, string) {
 		}
 		names = append(names, fmt.Sprintf("%q", f.Name))
 	}
-	for i, f := range p.Functions {
-		where := ""
-		if f.IsVM() {
-			where = fmt.Sprintf("function %q is a virtual machine on node %q, and does not work on the core that sends", f.Name, p.DeviceNode)
-		} else if what := plannerOf(v1alpha1.Function(f.Config.Function)).elsewhere(p.DeviceNode); what != "" {
-			where = fmt.Sprintf("function %q %s that need not work on the core that sends", f.Name, what)
-		}
-		if where != "" && i > 0 {
-			where += "; a pod before it works there, and may be the limit"
-		}
-		if where != "" {
+	for _, f := range p.Functions {
+		if where := p.elsewhere(f); where != "" {
+			if p.podsFirst() {
+				where += "; a pod before it works there, and may be the limit"
+			}
 			return measure.HopTap, where
 		}
 	}
 	return measure.HopInline, fmt.Sprintf("frames pass over a bridge of node %q to a pod with function %s, whose kernel forwards on the core that sends",
 		p.DeviceNode, strings.Join(slices.Compact(names), " or "))
+}
+
+// podsFirst reports whether the first function of a direction that is used works on the core that sends.
+func (p *Plan) podsFirst() bool {
+	return slices.ContainsFunc(p.firstHops(), func(first firstHop) bool { return p.elsewhere(first.function) == "" })
+}
+
+// elsewhere returns why a function need not work on the core that sends, in one clause; "" where it does.
+func (p *Plan) elsewhere(f Function) string {
+	if f.IsVM() {
+		return fmt.Sprintf("function %q is a virtual machine on node %q, and does not work on the core that sends", f.Name, p.DeviceNode)
+	}
+	if what := plannerOf(v1alpha1.Function(f.Config.Function)).elsewhere(p.DeviceNode); what != "" {
+		return fmt.Sprintf("function %q %s that need not work on the core that sends", f.Name, what)
+	}
+	return ""
 }
 
 // firstHop is where one direction's frames enter the chain.

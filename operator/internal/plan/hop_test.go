@@ -50,10 +50,11 @@ func TestHop(t *testing.T) {
 		{"one pod", func() plan.Input { return plantest.Input(1) }, measure.HopInline, `to a pod with function "router-1", whose kernel`},
 		{"gateways", plantest.Gateways, measure.HopTap, `encrypts in programs of node "node-a"`},
 		{"machines", plantest.VMs, measure.HopTap, "is a virtual machine on node"},
-		{"machine first, both directions", vmAt(0, v1alpha1.DirectionsBoth), measure.HopTap, `"router-1" is a virtual machine`},
+		{"machine first, both directions", vmAt(0, v1alpha1.DirectionsBoth), measure.HopTap, "the core that sends; a pod before it works there"},
+		{"machine first, forward alone", vmAt(0, v1alpha1.DirectionsForward), measure.HopTap, "does not work on the core that sends"},
 		{"machine last, both directions", vmAt(2, v1alpha1.DirectionsBoth), measure.HopTap, `"router-3" is a virtual machine`},
-		{"machine last, forward alone", vmAt(2, v1alpha1.DirectionsForward), measure.HopTap, `"router-3" is a virtual machine`},
-		{"machine first, reverse alone", vmAt(0, v1alpha1.DirectionsReverse), measure.HopTap, `"router-1" is a virtual machine`},
+		{"machine last, forward alone", vmAt(2, v1alpha1.DirectionsForward), measure.HopTap, "a pod before it works there, and may be the limit"},
+		{"machine first, reverse alone", vmAt(0, v1alpha1.DirectionsReverse), measure.HopTap, "a pod before it works there, and may be the limit"},
 		{"machine in the middle", vmAt(1, v1alpha1.DirectionsBoth), measure.HopTap, "the core that sends; a pod before it works there"},
 		{"virtual functions on two nodes", func() plan.Input { return plantest.SRIOV(2) }, measure.HopSeparate, `on node "generator" and the chain runs on node "device"`},
 		{"virtual functions on one node", oneNode, measure.HopSeparate, `port west of function "router-1" is a network card`},
@@ -71,6 +72,9 @@ func TestHop(t *testing.T) {
 			}
 			if got := cmp.Or(p.Instructions.Chain.Hop, measure.HopSeparate); got != hop {
 				t.Errorf("the instructions have %q", got)
+			}
+			if got := p.Instructions.Chain.PodsFirst; got != strings.Contains(why, "a pod before it works there") {
+				t.Errorf("the instructions say %t of pods that come first, and the reason is %s", got, why)
 			}
 			if without := p.Instructions.Calibration; without != nil && without.Hop != "" {
 				t.Errorf("the path without a device has %q", without.Hop)

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// calibrationTrials shows how much the generator's highest rate varies.
-	calibrationTrials = 3
+	// calibrationTrials shows how much the generator's highest rate varies, and delayCalibrationTrials its delay.
+	calibrationTrials, delayCalibrationTrials = 3, 3
 	// calibrationMilliseconds is the duration of each calibration trial. Profile Quick has shorter
 	// ones, and none at the loads.
 	calibrationMilliseconds      = 1000
@@ -31,6 +31,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		StartupSeconds:  int(spec.StartupSeconds) + bootSeconds(p.Functions),
 		DeadlineSeconds: spec.DeadlineSeconds,
 		Measurements:    measurementsOf(in),
+		BaselineLoads:   in.BaselineLoads,
 		TCPPath:         tcpPathOf(in),
 		Stateful:        statefulOf(in, p.Segments),
 	}
@@ -43,6 +44,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 	if c := p.Calibration; c != nil {
 		path := pathOf(spec.Traffic, c.West, c.East.MAC, c.East, c.West.MAC)
 		instructions.Calibration, instructions.CalibrationTrials = &path, calibrationTrials
+		instructions.DelayCalibrationTrials = delayCalibrationTrials
 		instructions.CalibrationMilliseconds, instructions.CalibrateLoads = calibrationMilliseconds, true
 		if spec.Measurements.Profile == v1alpha1.ProfileQuick {
 			instructions.CalibrationMilliseconds, instructions.CalibrateLoads = quickCalibrationMilliseconds, false

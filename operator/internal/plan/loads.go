@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -27,6 +28,9 @@ func checkLoads(in Input) error {
 				return fail(v1alpha1.ReasonInvalidLoadRange, fmt.Sprintf("raise the run's spec.experiment.%s or spec.experiment.traffic.reversePercent", load.field),
 					"%d %% of %s, %d frames/s of %s, is less than one frame/s", share, load.field, load.framesPerSecond, named(size))
 			}
+			if err := checkTrial(load, size, cmp.Or(reversePercent(traffic), 100)); err != nil {
+				return err
+			}
 		}
 		if t := instructions.Throughput; t != nil {
 			least, most := instructions.Minimum(size), instructions.Maximum(size)
@@ -43,6 +47,10 @@ func checkLoads(in Input) error {
 type rate struct {
 	field           string
 	framesPerSecond uint64
+	// percent of the load is that of the lowest trial at it, which takes the milliseconds of the field that lasts names. 0
+	// milliseconds: the trial takes a second or longer.
+	percent, milliseconds uint64
+	lasts                 string
 }
 
 func loadsOf(instructions measure.Instructions, size measure.Size) []rate {
@@ -55,19 +63,29 @@ func loadsOf(instructions measure.Instructions, size measure.Size) []rate {
 		if t.MaximumLoad != nil {
 			most = "maximumLoad"
 		}
-		rates = append(rates, rate{"measurements.throughput." + least, instructions.Minimum(size)})
+		for _, goal := range t.Goals {
+			rates = append(rates, rate{
+				field: "measurements.throughput." + least, framesPerSecond: instructions.Minimum(size),
+				percent: 100, milliseconds: uint64(goal.TrialMilliseconds), lasts: fmt.Sprintf("measurements.throughput.goals[%s].trialMilliseconds", goal.Name),
+			})
+		}
 		if t.MaximumLoad != nil || t.MaximumFramesPerSecond != nil {
-			rates = append(rates, rate{"measurements.throughput." + most, instructions.Maximum(size)})
+			rates = append(rates, rate{field: "measurements.throughput." + most, framesPerSecond: instructions.Maximum(size)})
 		}
 	}
 	if latency := instructions.Latency; latency != nil {
 		for _, load := range latency.Loads {
-			field := fmt.Sprintf("measurements.latency.loads[%s].", load.Name)
+			stated := rate{
+				field: fmt.Sprintf("measurements.latency.loads[%s].", load.Name), framesPerSecond: instructions.Rate(load, size),
+				percent: 100, milliseconds: uint64(latency.TrialMilliseconds), lasts: "measurements.latency.trialMilliseconds",
+			}
 			switch {
 			case load.Rate != nil:
-				rates = append(rates, rate{field + "rate", instructions.Rate(load, size)})
+				stated.field += "rate"
+				rates = append(rates, stated)
 			case load.Goal == "":
-				rates = append(rates, rate{field + "framesPerSecond", instructions.Rate(load, size)})
+				stated.field += "framesPerSecond"
+				rates = append(rates, stated)
 			}
 		}
 	}
@@ -81,18 +99,24 @@ func statedLoads(instructions measure.Instructions, size measure.Size) []rate {
 	if fixed := instructions.FixedLoad; fixed != nil {
 		for _, profile := range fixed.Profiles {
 			if profile.Size == size.Name {
-				rates = append(rates, rate{fmt.Sprintf("measurements.fixedLoad.profiles[%s]", profile.Name), instructions.ProfileRate(profile, size)})
+				rates = append(rates, rate{field: fmt.Sprintf("measurements.fixedLoad.profiles[%s]", profile.Name), framesPerSecond: instructions.ProfileRate(profile, size)})
 			}
 		}
 	}
 	if curve := instructions.FrameLossRate; curve != nil && curve.MaximumFramesPerSecond != nil {
-		rates = append(rates, rate{"measurements.frameLossRate.maximumFramesPerSecond", uint64(*curve.MaximumFramesPerSecond)})
+		rates = append(rates, rate{
+			field: "measurements.frameLossRate.maximumFramesPerSecond", framesPerSecond: uint64(*curve.MaximumFramesPerSecond),
+			percent: uint64(lowestPercent(max(1, curve.StepPercent))), milliseconds: uint64(curve.TrialMilliseconds), lasts: "measurements.frameLossRate.trialMilliseconds",
+		})
 	}
 	if soak := instructions.Soak; soak != nil && soak.FramesPerSecond != nil && soak.Size == size.Name {
-		rates = append(rates, rate{"measurements.soak.framesPerSecond", uint64(*soak.FramesPerSecond)})
+		rates = append(rates, rate{field: "measurements.soak.framesPerSecond", framesPerSecond: uint64(*soak.FramesPerSecond)})
 	}
 	return rates
 }
+
+// lowestPercent returns the load of a loss curve's last point.
+func lowestPercent(step int32) int32 { return cmp.Or(100%step, step) }
 
 // reversePercent returns 0 where the reverse direction has the whole load.
 func reversePercent(traffic v1alpha1.Traffic) int {
@@ -122,6 +146,17 @@ func checkLoad(instructions measure.Instructions, size measure.Size, load rate) 
 			"%s is less than one frame/s of %s", load.field, named(size))
 	}
 	return nil
+}
+
+// checkTrial refuses a trial without a frame in the direction that has this share of the load.
+func checkTrial(load rate, size measure.Size, sharePercent int) error {
+	// A trial at a part of a load has at least 1 frame/s.
+	lowest := max(1, load.framesPerSecond*load.percent/100)
+	if load.milliseconds == 0 || lowest*load.milliseconds*uint64(sharePercent) >= 100*1000 {
+		return nil
+	}
+	return fail(v1alpha1.ReasonInvalidLoadRange, fmt.Sprintf("raise the run's spec.experiment.%s or spec.experiment.%s", load.field, load.lasts),
+		"with %s of %d, a trial of %d ms at %d frames/s of %s has less than one frame in a direction", load.field, load.framesPerSecond, load.milliseconds, lowest, named(size))
 }
 
 func named(size measure.Size) string {

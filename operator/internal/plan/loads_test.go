@@ -86,6 +86,26 @@ func TestLoadsRefused(t *testing.T) {
 			},
 			v1alpha1.ReasonInvalidLoadRange, []string{"measurements.latency.loads[slow].rate", "less than one frame/s of 1518 bytes"},
 		},
+		"a latency trial without a frame": {
+			func(m *v1alpha1.Measurements) {
+				m.Latency.Loads[0] = v1alpha1.LatencyLoad{Name: "slow", FramesPerSecond: new(int64(9))}
+				m.Latency.TrialMilliseconds = 100
+			},
+			v1alpha1.ReasonInvalidLoadRange, []string{"measurements.latency.loads[slow].framesPerSecond of 9, a trial of 100 ms", "less than one frame", "or spec.experiment.measurements.latency.trialMilliseconds"},
+		},
+		"a loss curve without a frame": {
+			func(m *v1alpha1.Measurements) {
+				m.FrameLossRate = &v1alpha1.FrameLossRate{StepPercent: 10, TrialMilliseconds: 100, MaximumFramesPerSecond: new(int64(99))}
+			},
+			v1alpha1.ReasonInvalidLoadRange, []string{"measurements.frameLossRate.maximumFramesPerSecond of 99", "100 ms at 9 frames/s", "or spec.experiment.measurements.frameLossRate.trialMilliseconds"},
+		},
+		"a search without a frame": {
+			func(m *v1alpha1.Measurements) {
+				m.Throughput.MinimumFramesPerSecond = 9
+				m.Throughput.Goals = []v1alpha1.Goal{{Name: "long", TrialMilliseconds: 1000, DurationSumMilliseconds: 1000}, {Name: "short", TrialMilliseconds: 100, DurationSumMilliseconds: 1000}}
+			},
+			v1alpha1.ReasonInvalidLoadRange, []string{"measurements.throughput.minimumFramesPerSecond of 9", "or spec.experiment.measurements.throughput.goals[short].trialMilliseconds"},
+		},
 		"minimum above maximum": {
 			func(m *v1alpha1.Measurements) {
 				m.Throughput.MaximumLoad = &v1alpha1.Load{Layer2BitsPerSecond: new(int64(10_000_000))}

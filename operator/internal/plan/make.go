@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -22,6 +23,9 @@ const (
 	defaultFunctionMemory v1alpha1.ByteQuantity = "64Mi"
 	observerMemory        v1alpha1.ByteQuantity = "32Mi"
 )
+
+// agentAudience comes before a run's UID, so that a token of one run is worth nothing at the agents of another.
+const agentAudience = "vnfbench.io/run/"
 
 var defaultAPIServerPorts = []int32{443, 6443}
 
@@ -99,6 +103,9 @@ func makePlan(in Input) (*Plan, error) {
 		return nil, err
 	}
 	p.Neighbors = neighborsOf(in)
+	if in.Defaults.AgentTokens && p.hasAgents() {
+		p.AgentAudience = agentAudience + string(run.UID)
+	}
 	generator, device, err := chooseNodes(in, p)
 	if err != nil {
 		return nil, err
@@ -109,7 +116,7 @@ func makePlan(in Input) (*Plan, error) {
 	p.Instructions.Driver = driver
 	// Instructions with HopSeparate omit the field, and so does their digest.
 	if hop, _ := p.Hop(); hop != measure.HopSeparate {
-		p.Instructions.Chain.Hop = hop
+		p.Instructions.Chain.Hop, p.Instructions.Chain.PodsFirst = hop, hop == measure.HopTap && p.podsFirst()
 	}
 	if err := checkSize(p.Instructions); err != nil {
 		return nil, err
@@ -130,6 +137,12 @@ func makePlan(in Input) (*Plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// hasAgents reports whether the measurer asks anyone. A user's own machine has no agent.
+func (p *Plan) hasAgents() bool {
+	return p.Observer != nil || len(p.Endpoints)+len(p.Neighbors) > 0 ||
+		slices.ContainsFunc(p.Functions, func(f Function) bool { return !f.IsCustom() })
 }
 
 // observerOf returns the pod that runs with the chain. Its image is the operator's own also where

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 )
 
 const (
@@ -64,6 +65,32 @@ func namesOf(run string, uid types.UID) Names {
 		EndpointsPolicy: base + "-endpoints",
 		NeighborsPolicy: base + "-neighbors",
 	}
+}
+
+// Chunks returns the names that the ConfigMaps with the closed chunks of the results can have.
+func (n Names) Chunks() []string {
+	names := make([]string, measure.MaximumChunks)
+	for i := range names {
+		names[i] = measure.ChunkName(n.Results, i)
+	}
+	return names
+}
+
+// Workloads returns the names of what a run launches: its Job, its pods and its virtual machines. They follow from its experiment,
+// with or without defaults.
+func (n Names) Workloads(e *v1alpha1.Experiment) []string {
+	names := make([]string, 0, 4+len(e.Chain)+len(e.NoisyNeighbors))
+	names = append(names, n.Job, n.Observer)
+	for i := range e.Chain {
+		names = append(names, n.Function(e.Chain[i].Name))
+	}
+	if e.Measurements.TCP != nil {
+		names = append(names, n.Endpoint(measure.EndWest), n.Endpoint(measure.EndEast))
+	}
+	for i := range e.NoisyNeighbors {
+		names = append(names, n.Neighbor(e.NoisyNeighbors[i].Name))
+	}
+	return names
 }
 
 // Function returns the name of a function's Pod, and of the Pod's ConfigMap.

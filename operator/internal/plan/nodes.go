@@ -47,7 +47,7 @@ func storageBytes(node *corev1.Node) int64 {
 }
 
 // chooseNodes takes a pair of nodes that matches the testbed's selectors and is large enough for the
-// run's pods: best says which of several.
+// run's pods: choose says which of several.
 func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) {
 	needs, others := needsOf(in, p)
 	found, err := eligible(in, p)
@@ -61,7 +61,7 @@ func chooseNodes(in Input, p *Plan) (generator, device *corev1.Node, err error) 
 	if err != nil {
 		return nil, nil, markPassing(err, in, p, needs)
 	}
-	chosen := found.best(in, p, needs)
+	chosen := found.choose(in, p, needs)
 	return chosen.generator, chosen.device, nil
 }
 

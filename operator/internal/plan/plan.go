@@ -56,6 +56,8 @@ type Input struct {
 	// Requested is what other pods request on nodes, by the node's name: of each resource, and of
 	// "pods" their number. Nodes that are not in it count as free.
 	Requested map[string]corev1.ResourceList
+	// Busy names the nodes on which other runs measure. They are chosen if no other is left.
+	Busy map[string]bool
 	// Networks names the NetworkAttachmentDefinitions of the run's namespace, and as
 	// "namespace/name" those of other namespaces that the testbed names; nil where
 	// the cluster does not know that kind.
@@ -65,7 +67,9 @@ type Input struct {
 	NetworkResources map[string]string
 	// KubeVirt says that the cluster knows the kind VirtualMachineInstance.
 	KubeVirt bool
-	Defaults Defaults
+	// BaselineLoads are those of the run's baseline.
+	BaselineLoads []measure.BaselineLoad
+	Defaults      Defaults
 }
 
 // Defaults are what the operator was installed with.
@@ -91,6 +95,8 @@ type Defaults struct {
 	APIServerPorts []int32
 	// APIServerAddresses are the address ranges with these ports. Empty: every address.
 	APIServerAddresses []string
+	// AgentTokens makes the agents of runs answer only who has the measurer's token.
+	AgentTokens bool
 	// Protocol is this operator's measure.Protocol; a measurer must have it too. Empty: it is not
 	// checked.
 	Protocol string
@@ -145,6 +151,9 @@ type Plan struct {
 	APIServerPorts   []int32           `json:"apiServerPorts" digest:"-"`
 
 	APIServerAddresses []string `json:"apiServerAddresses,omitempty" digest:"-"`
+
+	// AgentAudience is whom the token is for that the run's agents ask the measurer for; empty if they ask for none.
+	AgentAudience string `json:"agentAudience,omitempty" digest:"-"`
 }
 
 // Reference names an object of the API; Namespace is empty for a Testbed.

@@ -88,10 +88,16 @@ func checkStateful(in Input) error {
 			fmt.Sprintf("set measurements.tcp.congestionControl to one of %s, leave it out%s", strings.Join(limits.CongestionControls, ", "), orUse(", or", hasCongestionControl(asked))),
 			"%s's TCP has no congestion control %q, and testbed %q has driver %s", driver, asked, in.Testbed.Name, driver)
 	}
-	if most := segmentBytes(in); tcp.MSSBytes != nil && int(*tcp.MSSBytes) > most {
+	return checkSegments(in)
+}
+
+// checkSegments refuses segments that do not fit the testbed's MTU.
+func checkSegments(in Input) error {
+	asked := in.Run.Spec.Experiment.Measurements.TCP.MSSBytes
+	if most := segmentBytes(in); asked != nil && int(*asked) > most {
 		return fail(v1alpha1.ReasonTCPSettingRefused,
 			fmt.Sprintf("lower measurements.tcp.mssBytes to at most %d, leave it out, or raise the testbed's spec.ports.mtuBytes", most),
-			"segments of %d bytes do not fit the MTU of %d bytes of testbed %q", *tcp.MSSBytes, in.Testbed.Spec.Ports.MTUBytes, in.Testbed.Name)
+			"segments of %d bytes do not fit the MTU of %d bytes of testbed %q", *asked, in.Testbed.Spec.Ports.MTUBytes, in.Testbed.Name)
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ func checkTCP(in Input) error {
 				side.name, in.Testbed.Name, side.port.Attachment)
 		}
 	}
-	return nil
+	return checkSegments(in)
 }
 
 func endpointOf(in Input, name string, generator End, segment Segment) Endpoint {

@@ -66,4 +66,8 @@ func TestImpossibleTCP(t *testing.T) {
 	in = plantest.SRIOV(1)
 	measureTCP(&in)
 	expectFailure(t, failureOf(t, in), v1alpha1.ReasonIncompatibleAttachments, []string{"port west", "SRIOV"}, "leave measurements.tcp out")
+	in = plantest.Input(1)
+	measureTCP(&in)
+	in.Run.Spec.Experiment.Measurements.TCP.MSSBytes = new(int32(1461))
+	expectFailure(t, failureOf(t, in), v1alpha1.ReasonTCPSettingRefused, []string{"segments of 1461 bytes"}, "measurements.tcp.mssBytes to at most 1460")
 }

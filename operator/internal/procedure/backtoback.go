@@ -210,11 +210,13 @@ func (w *replay) bursts(p *part) *v1alpha1.BackToBackResult {
 		StandardDeviationFrames: int64(math.Round(s.StandardDeviation)),
 		StepFrames:              int64(b.StepFrames), LongestBurstFrames: signed(w.burstSteps(p.size) * uint64(b.StepFrames)),
 		MaximumFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin,
-		ThroughputFramesPerSecond:  signed(throughput),
-		ImpliedBufferNanoseconds:   int64(implied),
-		CorrectedBufferNanoseconds: int64(implied * shortfall),
-		Lateness:                   latenessOf(p.counted...),
-		Doubts:                     w.burstDoubts(p),
+		ThroughputFramesPerSecond: signed(throughput),
+		ImpliedBufferNanoseconds:  int64(implied),
+		Lateness:                  latenessOf(p.counted...),
+		Doubts:                    w.burstDoubts(p),
+	}
+	if !w.ofLaterSession(p) {
+		out.CorrectedBufferNanoseconds = new(int64(implied * shortfall))
 	}
 	for _, frames := range p.bursts {
 		out.Bursts = append(out.Bursts, signed(frames))

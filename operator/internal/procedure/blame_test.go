@@ -248,7 +248,8 @@ func TestFillingTheRingIsNotThroughput(t *testing.T) {
 		{2_008, 0, measure.HopInline, 0},
 		{2_100, 0, measure.HopInline, 0.0476},
 		{3_000, 0, measure.HopInline, 0.3333},
-		{3_000, 300 * time.Millisecond, measure.HopInline, 0},
+		{3_000, 510 * time.Millisecond, measure.HopInline, 0},
+		{3_000, 300 * time.Millisecond, measure.HopInline, 0.1667},
 		{3_000, 0, measure.HopTap, 0},
 		{3_000, 0, measure.HopSeparate, 0},
 	} {
@@ -306,7 +307,7 @@ func TestABusyNeighborIsNeverTheDevice(t *testing.T) {
 	}
 }
 
-// What a sending port may have dropped is no loss of the device either.
+// What a sending port may have dropped, or a core that got no time for network work, is no loss of the device either.
 func TestLossWithADoubt(t *testing.T) {
 	for _, c := range []struct {
 		code string
@@ -315,6 +316,7 @@ func TestLossWithADoubt(t *testing.T) {
 	}{
 		{measure.DoubtTransmitUnproven, measure.HopTap, v1alpha1.CauseGeneratorCeiling},
 		{measure.DoubtTransmitUnproven, measure.HopSeparate, v1alpha1.CauseGeneratorCeiling},
+		{measure.DoubtStarved, measure.HopInline, v1alpha1.CauseGeneratorCeiling},
 	} {
 		lossWithADoubt(t, c.code, c.hop, c.want)
 	}
@@ -352,6 +354,56 @@ func TestLossOfALoadWithADoubt(t *testing.T) {
 	r.Outcome.Doubts = []measure.Doubt{{Code: measure.DoubtTransmitUnproven, Detail: "10 of 100 frames are missing"}}
 	if got := doubtsOf([]measure.Record{r}); !slices.Equal(got, []v1alpha1.DoubtCode{v1alpha1.DoubtGeneratorCeiling}) {
 		t.Errorf("doubts %v", got)
+	}
+}
+
+// TestPartlyExcused has a thread away for a part of a trial, while frames found the ring full.
+func TestPartlyExcused(t *testing.T) {
+	const ms = time.Millisecond
+	partly, all := []v1alpha1.DoubtCode{v1alpha1.DoubtPartlyInterrupted}, []v1alpha1.DoubtCode{v1alpha1.DoubtInterruptedTrials}
+	for name, test := range map[string]struct {
+		hop            measure.Hop
+		away, longest  time.Duration
+		ring           int
+		lost, overflow uint64
+		want           []v1alpha1.DoubtCode
+	}{
+		"less than half":                       {measure.HopInline, 10 * ms, 10 * ms, 0, 3000, 3000, partly},
+		"half of it":                           {measure.HopInline, 10 * ms, 10 * ms, 0, 2000, 2000, all},
+		"a short time":                         {measure.HopInline, ms, ms, 0, 3000, 3000, nil},
+		"no frame in the ring":                 {measure.HopInline, 10 * ms, 10 * ms, 0, 3000, 0, nil},
+		"nothing lost":                         {measure.HopInline, 10 * ms, 10 * ms, 0, 0, 0, nil},
+		"frames not sent":                      {measure.HopTap, 10 * ms, 10 * ms, 0, 3000, 3000, nil},
+		"what the ring leaves":                 {measure.HopInline, 12 * ms, 12 * ms, 1024, 1300, 1300, all},
+		"more than the ring leaves":            {measure.HopInline, 12 * ms, 12 * ms, 1024, 1400, 1400, partly},
+		"the ring holds twice what was due":    {measure.HopInline, 5 * ms, 5 * ms, 1024, 100, 100, partly},
+		"short pieces for more than the ring":  {measure.HopInline, 11 * ms, ms, 1024, 3000, 3000, partly},
+		"short pieces for as long as the ring": {measure.HopInline, 10240 * time.Microsecond, ms, 1024, 3000, 3000, nil},
+		"a short piece, and a small ring":      {measure.HopInline, ms / 2, ms / 2, 32, 3000, 3000, partly},
+	} {
+		r := measure.Record{Stage: stageFixedLoad, Outcome: measure.Outcome{
+			Hop: test.hop, RingFrames: test.ring, SendingNanoseconds: int64(time.Second), AwayNanoseconds: int64(test.away), LongestAwayNanoseconds: int64(test.longest),
+			Directions: []measure.DirectionOutcome{{IntendedFrames: 100_000, SentFrames: 100_000, ReceivedFrames: 100_000 - test.lost, OverflowFrames: test.overflow}},
+		}}
+		if got := doubtsOf([]measure.Record{r}); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+		// The share of the time says how much of the loss is in doubt.
+		if got := awayOf([]measure.Record{r}); slices.Equal(test.want, partly) && got != test.away.Microseconds() {
+			t.Errorf("%s: %d ppm away", name, got)
+		}
+	}
+}
+
+// TestLossWhilePacketsOfOthersCame: such a trial is interrupted as one of a thread that other programs kept off its core.
+func TestLossWhilePacketsOfOthersCame(t *testing.T) {
+	for _, code := range []string{measure.DoubtPreempted, measure.DoubtSteal, measure.DoubtSoftirq} {
+		r := measure.Record{Stage: measure.StageLatency}
+		r.Outcome.Directions = []measure.DirectionOutcome{{SentFrames: 100, IntendedFrames: 100, ReceivedFrames: 90}}
+		r.Outcome.Doubts = []measure.Doubt{{Code: code, Detail: "of others", Invalid: true}}
+		if !interrupted(r) || invalidReason(r) != "" {
+			t.Errorf("%s: interrupted by %q, invalid because of %q", code, interruptedBy(r), invalidReason(r))
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package procedure
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -32,11 +33,32 @@ func (c calibrationOf) trials(w *replay, _ phase) int {
 	if c.name == measure.StageCalibrateRate {
 		return max(1, w.instr.CalibrationTrials)
 	}
-	return 1
+	return w.delayTrials()
 }
 
 func (c calibrationOf) expected(w *replay, ph phase) time.Duration {
-	return w.cost(c.trials(w, ph), w.calibrationDuration())
+	return w.cost(c.trials(w, ph), c.duration(w))
+}
+
+// duration returns that of each trial, in nanoseconds.
+func (c calibrationOf) duration(w *replay) int64 {
+	if c.name == measure.StageCalibrateRate {
+		return w.calibrationDuration()
+	}
+	return w.delayDuration()
+}
+
+// delayTrials returns how often a delay is measured without a device.
+func (w *replay) delayTrials() int { return max(1, w.instr.DelayCalibrationTrials) }
+
+// shortestDelayTrial is the least duration of one of several trials of a delay without a device: at 1,000
+// frames/s, 300 frames.
+const shortestDelayTrial = int64(300 * time.Millisecond)
+
+// delayDuration returns the duration of each of these trials, which share that of one calibration trial.
+func (w *replay) delayDuration() int64 {
+	whole := w.calibrationDuration()
+	return max(whole/int64(w.delayTrials()), min(whole, shortestDelayTrial))
 }
 
 // expects returns true for a doubt that an overloaded generator always has: how much it sends and
@@ -80,7 +102,7 @@ func (c calibrationOf) fill(w *replay, p *part, records []measure.Record) error 
 	if err != nil {
 		return err
 	}
-	p.next = w.trial(p.size, rate, w.calibrationDuration())
+	p.next = w.trial(p.size, rate, c.duration(w))
 	if err := p.times(c.trials(w, p.phase), records); err != nil || !p.over {
 		return err
 	}
@@ -119,20 +141,32 @@ func (w *replay) reached(size measure.Size) (reached, bool) {
 	return out, true
 }
 
-// latencyBias returns the delay without a device at low load, and false before that is known.
+// latencyBias returns the delay without a device at low load, as it was before the chain, and false before that
+// is known.
 func (w *replay) latencyBias(size measure.Size) (v1alpha1.LatencyBias, bool) {
 	p := w.find(measure.StageCalibrateLatency, size)
 	if p == nil || !p.over {
 		return v1alpha1.LatencyBias{}, false
 	}
-	return biasOf(p.last().Outcome), true
+	return biasOf(p.counted), true
 }
 
-// biasOf returns the delays of a trial without a device, each of the worse direction.
-func biasOf(o measure.Outcome) (bias v1alpha1.LatencyBias) {
-	for _, d := range o.Directions {
-		bias.P50Nanoseconds = max(bias.P50Nanoseconds, signed(d.Latency.P50Nanoseconds))
-		bias.P99Nanoseconds = max(bias.P99Nanoseconds, signed(d.Latency.P99Nanoseconds))
+// biasOf returns the medians of what trials without a device took, each trial's of the worse direction, with the
+// lowest and the highest.
+func biasOf(trials []measure.Record) v1alpha1.LatencyBias {
+	p50, p99 := make([]int64, len(trials)), make([]int64, len(trials))
+	for i, r := range trials {
+		for _, d := range r.Outcome.Directions {
+			p50[i] = max(p50[i], signed(d.Latency.P50Nanoseconds))
+			p99[i] = max(p99[i], signed(d.Latency.P99Nanoseconds))
+		}
+	}
+	slices.Sort(p50)
+	slices.Sort(p99)
+	middle := len(trials) / 2
+	bias := v1alpha1.LatencyBias{P50Nanoseconds: p50[middle], P99Nanoseconds: p99[middle]}
+	if len(trials) > 1 {
+		bias.LowestP50Nanoseconds, bias.HighestP50Nanoseconds = &p50[0], &p50[len(p50)-1]
 	}
 	return bias
 }

@@ -60,13 +60,18 @@ func (w *replay) warnBounds(d *warningList, p *part) {
 			limit.framesPerSecond, words(held), limit.by)
 	}
 	if len(unsent) > 0 {
-		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
-			"The generator, not the device, bounds %s from above: it could not send the next higher load in full, so the device may do better.",
-			words(unsent))
+		says := "The generator, not the device, bounds %s from above: it could not send the next higher load in full, so the device may do better."
+		switch chain := w.instr.Chain; {
+		case chain.PodsFirst:
+			says = "The device's loss does not bound %s from above: the next higher load was not sent in full, by the generator, its bridge and tap, or pods of the chain that work on the core that sends. To know the pods' part, measure the pods alone, or make the traffic on another node, so that generator and pods have separate cores."
+		case chain.Hop == measure.HopTap:
+			says = "The generator with the bridge and tap on its core, and not the device, bounds %s from above: the next higher load was not sent in full, so the device may do better."
+		}
+		d.add(v1alpha1.WarningGeneratorCeiling, p.size, says, words(unsent))
 	}
 	if len(unproven) > 0 {
 		d.add(v1alpha1.WarningGeneratorCeiling, p.size,
-			"The device's loss does not bound %s from above: whenever the next higher load lost frames, other work held a core that sends, or the sending port may have dropped them, so the device may do better.",
+			"The device's loss does not bound %s from above: whenever the next higher load lost frames, other work held a core that sends, its kernel may have left its network work undone, or the sending port may have dropped them, so the device may do better.",
 			words(unproven))
 	}
 }

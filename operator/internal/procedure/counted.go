@@ -21,7 +21,9 @@ func MadeAgain(instr measure.Instructions, records []measure.Record) map[int]boo
 	sides, ends := replaySides(instr, records, "")
 	for _, w := range sides {
 		for _, p := range w.parts {
-			mark(found, p.invalid)
+			for _, r := range p.invalid {
+				found[r.Index] = true
+			}
 		}
 	}
 	mark(found, ends.dropped)

@@ -3,6 +3,7 @@ package procedure
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -106,6 +107,27 @@ func rounded(part, whole int64) int64 {
 	return (part + whole/2) / whole
 }
 
+// sending adds up the sending time of trials and the time between the two looks, in nanoseconds.
+type sending struct{ sent, elapsed int64 }
+
+func (s *sending) add(r measure.Record, elapsedMilliseconds int64) {
+	if sent := int64(r.Outcome.SendingTime(r.Trial)); sent > 0 && elapsedMilliseconds > 0 {
+		s.sent, s.elapsed = s.sent+sent, s.elapsed+elapsedMilliseconds*int64(time.Millisecond)
+	}
+}
+
+// lesser returns the lesser of a share, nil for none, and that of s, in parts per million.
+func (s sending) lesser(share *int64) *int64 {
+	if s.elapsed == 0 {
+		return share
+	}
+	own := lossPartsPerMillion(uint64(s.sent), uint64(s.elapsed))
+	if share != nil {
+		own = min(own, *share)
+	}
+	return &own
+}
+
 // sums adds up kinds of time by their names; a kind that was never known is absent.
 type sums map[string]use
 
@@ -174,7 +196,7 @@ func sentFrames(r measure.Record) int64 {
 // usedIn returns what the chain used in those of the trials that have evidence.
 func usedIn(records []measure.Record) (v1alpha1.CPUResult, bool) {
 	var out v1alpha1.CPUResult
-	node, cpus := sums{}, 0
+	node, cpus, onNode := sums{}, 0, sending{}
 	var functions []*functionSums
 	for _, r := range records {
 		e := r.Evidence
@@ -188,6 +210,7 @@ func usedIn(records []measure.Record) (v1alpha1.CPUResult, bool) {
 		}
 		if e.Node != nil && e.ElapsedMilliseconds > 0 {
 			cpus = e.CPUs
+			onNode.add(r, e.ElapsedMilliseconds)
 			node.addTime(e.Node, span{e.ElapsedMilliseconds, frames})
 			node.addKnown("threads", e.SoftirqThreadsMilliseconds, span{e.ElapsedMilliseconds, frames})
 			node.addKnown(kindCycles, e.Cycles, span{e.ElapsedMilliseconds, frames})
@@ -203,8 +226,10 @@ func usedIn(records []measure.Record) (v1alpha1.CPUResult, bool) {
 			SoftirqThreadsMilliCPU: node.known("threads"), PerFrame: nodePerFrame(node),
 		}
 	}
+	out.SendingPartsPerMillion = onNode.lesser(nil)
 	for _, f := range functions {
 		out.Functions = append(out.Functions, f.result())
+		out.SendingPartsPerMillion = f.sending.lesser(out.SendingPartsPerMillion)
 	}
 	return out, out.Trials > 0
 }
@@ -215,6 +240,7 @@ type functionSums struct {
 	process, guest, domain sums
 	dropped, sentFrames    *int64
 	counters               map[string]int64
+	sending                sending
 }
 
 func addFunction(all []*functionSums, f measure.FunctionEvidence, r measure.Record) []*functionSums {
@@ -231,6 +257,7 @@ func addFunction(all []*functionSums, f measure.FunctionEvidence, r measure.Reco
 	}
 	frames := sentFrames(r)
 	own := span{f.ElapsedMilliseconds, frames}
+	s.sending.add(r, f.ElapsedMilliseconds)
 	if f.Process != nil {
 		s.process.add("process", f.Process.UserMilliseconds+f.Process.SystemMilliseconds, own)
 	}

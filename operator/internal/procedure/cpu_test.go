@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,6 +42,7 @@ func TestUsedIn(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		evidence []*measure.Evidence
+		outcome  measure.Outcome
 		want     v1alpha1.CPUResult
 		found    bool
 	}{
@@ -68,6 +70,24 @@ func TestUsedIn(t *testing.T) {
 			},
 			found: true,
 		},
+		// The sending takes half of the node's second, and a quarter of the two of the function, which answered late.
+		"a late answer": {
+			evidence: []*measure.Evidence{seen(func(e *measure.Evidence) { e.Functions[0].ElapsedMilliseconds = 2000 })},
+			outcome:  measure.Outcome{SendingNanoseconds: int64(500 * time.Millisecond)},
+			want: v1alpha1.CPUResult{
+				Trials: 1, SendingPartsPerMillion: new(int64(250_000)), Node: &v1alpha1.NodeCPU{CPUs: 4, UserMilliCPU: 150, SystemMilliCPU: 20, SoftirqMilliCPU: 900},
+				Functions: []v1alpha1.FunctionCPU{{Name: "r1", ProcessMilliCPU: new(int64(3)), DroppedFrames: new(int64(4))}},
+			},
+			found: true,
+		},
+		"looks that are close": {
+			evidence: []*measure.Evidence{seen(func(e *measure.Evidence) { e.Functions = nil })},
+			outcome:  measure.Outcome{SendingNanoseconds: int64(1000500 * time.Microsecond)},
+			want: v1alpha1.CPUResult{
+				Trials: 1, SendingPartsPerMillion: new(int64(1_000_000)), Node: &v1alpha1.NodeCPU{CPUs: 4, UserMilliCPU: 150, SystemMilliCPU: 20, SoftirqMilliCPU: 900},
+			},
+			found: true,
+		},
 		"functions alone": {
 			evidence: []*measure.Evidence{seen(func(e *measure.Evidence) { e.Node, e.CPUs, e.ElapsedMilliseconds = nil, 0, 0 })},
 			want: v1alpha1.CPUResult{Trials: 1, Functions: []v1alpha1.FunctionCPU{
@@ -84,7 +104,7 @@ func TestUsedIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var records []measure.Record
 			for _, e := range test.evidence {
-				records = append(records, measure.Record{Evidence: e})
+				records = append(records, measure.Record{Evidence: e, Outcome: test.outcome})
 			}
 			got, found := usedIn(records)
 			if diff := cmp.Diff(test.want, got); diff != "" || found != test.found {
@@ -388,5 +408,16 @@ func TestFunctionCounters(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestOpenAgentsBecomeAWarning checks the warning about agents that answer everyone, also without an observer.
+func TestOpenAgentsBecomeAWarning(t *testing.T) {
+	got := DeviceWarnings(&measure.DeviceState{OpenAgents: []string{"function old", "neighbor stress"}}, nil, false)
+	if len(got) != 1 || got[0].Code != v1alpha1.WarningAgentsAnswerEveryone || !strings.Contains(got[0].Message, "function old and neighbor stress") {
+		t.Errorf("%+v", got)
+	}
+	if got := DeviceWarnings(&measure.DeviceState{}, nil, false); len(got) != 0 {
+		t.Errorf("%+v", got)
 	}
 }

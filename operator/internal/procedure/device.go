@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -9,13 +10,21 @@ import (
 // withhold without a warning; the same as for the generator.
 const maxSteal = 5000
 
-// DeviceWarnings returns doubts about the node that the chain ran on. Where it is the
+// DeviceWarnings returns doubts about the chain's agents and the node that it ran on. Where it is the
 // generator's too, it leaves out what the generator's warnings already say.
 func DeviceWarnings(device *measure.DeviceState, generator *measure.GeneratorState, sameNode bool) []v1alpha1.Warning {
-	if device == nil || device.Node == nil {
+	if device == nil {
 		return nil
 	}
 	d := &warningList{seen: map[string]bool{}}
+	if len(device.OpenAgents) > 0 {
+		d.add(v1alpha1.WarningAgentsAnswerEveryone, wholeRun,
+			"Agents answered a request without the run's token, so other pods may read their counters and start loads: %s. Their images are of an older release; use the operator's, or build them again.",
+			excerpt.Text(words(device.OpenAgents), maxDetailBytes))
+	}
+	if device.Node == nil {
+		return d.list
+	}
 	said := map[string]bool{}
 	if sameNode {
 		for _, w := range GeneratorWarnings(generator, sameNode) {

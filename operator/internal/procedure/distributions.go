@@ -11,15 +11,22 @@ const (
 	// maxRecordDistributions what those of one trial may take.
 	maxDistributionBytes   = 192 << 10
 	maxRecordDistributions = 16 << 10
+	// searchShare is one over the share that a trial of a search may take of what is left for searches: how many follow is
+	// not known.
+	searchShare = 8
 )
 
 // FitDistributions returns an outcome with the distributions that its record may keep, after the
-// earlier records: those of trials whose delays are figures, in all directions alike. Where both do
+// earlier records: those of trials whose delays are figures and of searches, in all directions alike. Where both do
 // not fit it keeps the delay and not the lateness. They take at most a sixth of what the records
-// leave free, so that they do not prevent a measurement, and an equal share for each expected trial.
+// leave free, so that they do not prevent a measurement. Trials whose delays are figures have an equal share each, and
+// searches what these leave.
 func FitDistributions(instr measure.Instructions, records []measure.Record, stage measure.Stage, outcome measure.Outcome) measure.Outcome {
 	room := 0
-	if m := measurementOf(stage); m != nil && m.stage() == stage && m.distributions() {
+	switch m := measurementNamed(stage); {
+	case stage == measure.StageThroughput:
+		room = searchRoom(instr, records)
+	case m != nil && m.distributions():
 		room = distributionRoom(instr, records)
 	}
 	delay, lateness := distributionBytes(outcome)
@@ -36,23 +43,44 @@ func FitDistributions(instr measure.Instructions, records []measure.Record, stag
 	return outcome
 }
 
-// distributionRoom returns how many bytes the next trial's distributions may take.
+// distributionRoom returns how many bytes the next trial's distributions may take, where its delays are figures.
 func distributionRoom(instr measure.Instructions, records []measure.Record) int {
-	trials, taken := 0, 0
+	all, _, share := distributionShares(instr)
+	taken, _ := distributionsOf(records)
+	return max(0, min(share, all-taken))
+}
+
+// searchRoom returns how many bytes the distributions of the next trial of a search may take: a share of what is left
+// when each trial whose delays are figures still takes its whole share. What these do not take is for later searches.
+func searchRoom(instr measure.Instructions, records []measure.Record) int {
+	all, figures, share := distributionShares(instr)
+	taken, made := distributionsOf(records)
+	return max(0, min((all-taken-max(0, figures-made)*share)/searchShare, maxRecordDistributions))
+}
+
+// distributionShares returns how many bytes all distributions of a run may take, how many trials are expected whose delays
+// are figures, and how many bytes each of these may take.
+func distributionShares(instr measure.Instructions) (all, figures, share int) {
 	for _, ph := range expectedPhases(instr) {
 		if ph.measurement.distributions() {
-			trials += ph.expectedTrials
+			figures += ph.expectedTrials
 		}
 	}
-	if trials == 0 {
-		return 0
-	}
+	all = max(0, min(freeBytes(instr)/furtherShare, maxDistributionBytes))
+	return all, figures, min(all/max(1, figures), maxRecordDistributions)
+}
+
+// distributionsOf returns how many bytes the distributions of records take, and how many records whose delays are figures
+// keep one.
+func distributionsOf(records []measure.Record) (taken, figures int) {
 	for _, r := range records {
 		delay, lateness := distributionBytes(r.Outcome)
 		taken += delay + lateness
+		if r.Stage != measure.StageThroughput && delay > 0 {
+			figures++
+		}
 	}
-	all := min(freeBytes(instr)/furtherShare, maxDistributionBytes)
-	return max(0, min(all/trials, all-taken, maxRecordDistributions))
+	return taken, figures
 }
 
 // distributionBytes returns what the distributions of all directions take in a record.

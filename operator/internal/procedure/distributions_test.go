@@ -16,6 +16,7 @@ func whole(delay, lateness int) measure.Outcome {
 // TestFitDistributions checks which trials keep their distributions, and what is left out first.
 func TestFitDistributions(t *testing.T) {
 	instr := instructions()
+	instr.Sizes = sizes(64)
 	for name, test := range map[string]struct {
 		stage           measure.Stage
 		delay, lateness int
@@ -26,7 +27,9 @@ func TestFitDistributions(t *testing.T) {
 		"a fixed load":     {stageFixedLoad, 1000, 1000, "both"},
 		"a long lateness":  {measure.StageLatency, 1000, 20_000, "delay"},
 		"a long delay":     {measure.StageLatency, 20_000, 1000, ""},
-		"a search":         {measure.StageThroughput, 100, 100, ""},
+		"a search":         {measure.StageThroughput, 1000, 1000, "both"},
+		"a search's long":  {measure.StageThroughput, 4000, 4000, "delay"},
+		"a longer delay":   {measure.StageThroughput, 8000, 100, ""},
 		"the highest rate": {measure.StageCalibrateRate, 100, 100, ""},
 		"a discarded one":  {stageDiscard, 100, 100, ""},
 	} {
@@ -73,5 +76,54 @@ func TestDistributionsAreBounded(t *testing.T) {
 		if taken == 0 && sizes < 8 {
 			t.Errorf("%d sizes keep no distribution", sizes)
 		}
+	}
+}
+
+// TestSearchesLeaveRoom checks that the distributions of searches take nothing from trials whose delays are figures, and
+// that searches of a run of one size keep theirs, also where they take more trials than expected. Of more sizes the later ones
+// keep what the figures of the first did not take.
+func TestSearchesLeaveRoom(t *testing.T) {
+	instr := instructions()
+	for sizes, least := range map[int]int{1: 25, 2: 5, 3: 5, 7: 0} {
+		instr.Sizes = nil
+		for i := range sizes {
+			instr.Sizes = append(instr.Sizes, measure.FrameSize(64+i))
+		}
+		all, figures, share := distributionShares(instr)
+		if figures%sizes != 0 {
+			t.Fatalf("%d trials of %d sizes", figures, sizes)
+		}
+		var records []measure.Record
+		taken, kept := 0, make([]int, sizes)
+		add := func(stage measure.Stage, outcome measure.Outcome) bool {
+			outcome = FitDistributions(instr, records, stage, outcome)
+			delay, lateness := distributionBytes(outcome)
+			taken += delay + lateness
+			records = append(records, measure.Record{Stage: stage, Outcome: outcome})
+			return delay > 0 && lateness > 0
+		}
+		each := share/4 - 50
+		if sizes > 1 {
+			each /= 2
+		}
+		for size := range sizes {
+			for range 25 {
+				if add(measure.StageThroughput, whole(600, 600)) {
+					kept[size]++
+				}
+			}
+			for n := range figures / sizes {
+				if !add(measure.StageLatency, whole(each, each)) {
+					t.Errorf("%d sizes: trial %d of size %d whose delays are figures keeps no distribution of %d bytes", sizes, n, size, 4*each)
+				}
+			}
+		}
+		if taken > all {
+			t.Errorf("%d sizes: %d bytes of %d", sizes, taken, all)
+		}
+		if kept[sizes-1] < least {
+			t.Errorf("%d sizes: of 25 trials of each size's search %v keep theirs, want %d of the last", sizes, kept, least)
+		}
+		t.Logf("%d sizes: of 25 trials of each size's search %v keep theirs; %d of %d bytes", sizes, kept, taken, all)
 	}
 }

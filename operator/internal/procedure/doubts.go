@@ -2,7 +2,6 @@ package procedure
 
 import (
 	"slices"
-	"time"
 
 	"k8s.io/utils/ptr"
 
@@ -22,6 +21,9 @@ func doubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 		if lossExcuse(r) != "" && r.Stage != measure.StageThroughput {
 			out = append(out, v1alpha1.DoubtInterruptedTrials)
 		}
+		if partExcuse(r) != "" && r.Stage != measure.StageThroughput {
+			out = append(out, v1alpha1.DoubtPartlyInterrupted)
+		}
 	}
 	return distinct(out)
 }
@@ -39,17 +41,14 @@ func loadDoubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 }
 
 // awayOf returns the time for which sending threads were kept off their cores, as a share of its
-// trial in parts per million, the largest of the trials with longestAway in one piece; 0 for none. A
+// trial in parts per million, the largest of the trials in which wasAway says that it matters; 0 for none. A
 // frame that is due in it leaves late, which is part of its delay, whether frames are lost or not. Where
-// the driver's ring is not the device's, such a frame is not sent.
+// the driver's ring is not the device's, these are the first such frames, and the rest is not sent.
 func awayOf(records []measure.Record) int64 {
 	most := int64(0)
 	for _, r := range records {
 		o := r.Outcome
-		if o.Hop == measure.HopTap || o.Hop == measure.HopSeparate {
-			continue
-		}
-		if time.Duration(o.LongestAwayNanoseconds) > longestAway && o.SendingNanoseconds > 0 {
+		if wasAway(o) && o.SendingNanoseconds > 0 {
 			away := min(max(o.AwayNanoseconds, o.LongestAwayNanoseconds), o.SendingNanoseconds)
 			most = max(most, lossPartsPerMillion(uint64(away), uint64(o.SendingNanoseconds)))
 		}
@@ -68,7 +67,7 @@ func distinct(codes []v1alpha1.DoubtCode) []v1alpha1.DoubtCode {
 func (w *replay) throughputDoubts(p *part, r search.Result) []v1alpha1.DoubtCode {
 	bounds := slices.Concat(p.atLoad(r.LowerBoundFramesPerSecond), p.atLoad(r.UpperBoundFramesPerSecond))
 	out := doubtsOf(bounds)
-	matters := func(b measure.Record) bool { return w.undecided(b) && !decided(b, w.goal(r.Goal)) }
+	matters := func(b measure.Record) bool { return w.undecidedExcuse(b, w.goal(r.Goal)) != "" }
 	if slices.ContainsFunc(bounds, matters) {
 		out = append(out, v1alpha1.DoubtInterruptedTrials)
 	}

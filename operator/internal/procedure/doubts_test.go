@@ -219,10 +219,11 @@ func TestStallsWithoutLoss(t *testing.T) {
 		if got := awayOf([]measure.Record{record, {}}); got != test.want {
 			t.Errorf("%v of 2 s, %v in one piece: %d ppm, want %d", test.all, test.longest, got, test.want)
 		}
-		for hop, want := range map[measure.Hop]int64{measure.HopInline: test.want, measure.HopTap: 0, measure.HopSeparate: 0} {
+		// On each path the first frames after a stall leave late.
+		for _, hop := range []measure.Hop{measure.HopInline, measure.HopTap, measure.HopSeparate} {
 			record.Outcome.Hop = hop
-			if got := awayOf([]measure.Record{record}); got != want {
-				t.Errorf("%v of 2 s, %v in one piece, hop %s: %d ppm, want %d", test.all, test.longest, hop, got, want)
+			if got := awayOf([]measure.Record{record}); got != test.want {
+				t.Errorf("%v of 2 s, %v in one piece, hop %s: %d ppm, want %d", test.all, test.longest, hop, got, test.want)
 			}
 		}
 	}

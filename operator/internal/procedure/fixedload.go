@@ -28,7 +28,21 @@ type fixedLoadOf struct{ timed }
 var fixedLoadMeasurement = fixedLoadOf{timed{base{name: stageFixedLoad, noun: "fixed load"}}}
 
 func (fixedLoadOf) distributions() bool { return true }
-func (fixedLoadOf) series() bool        { return true }
+
+func (fixedLoadOf) series(instr measure.Instructions) (int, time.Duration) {
+	if f := instr.FixedLoad; f != nil {
+		return int(f.Repeats), time.Duration(seconds(f.DurationSeconds))
+	}
+	return 0, 0
+}
+
+// recordBytes returns the mean of a repeat's and of that of the discarded time before it.
+func (fixedLoadOf) recordBytes(instr measure.Instructions) int {
+	if f := instr.FixedLoad; f != nil && discarded(f) > 0 {
+		return (recordBytes + countsBytes) / 2
+	}
+	return recordBytes
+}
 
 func (fixedLoadOf) owns(stage measure.Stage) bool {
 	return stage == stageFixedLoad || stage == stageDiscard
@@ -125,7 +139,7 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 func (fixedLoadOf) report(w *replay, parts []*part, frame *v1alpha1.FrameResult) bool {
 	for _, p := range parts {
 		result := p.fixedLoadResult()
-		result.Bias = w.biasAt(p.size, result.IntendedFramesPerSecond)
+		result.Bias = w.biasAt(p.size, result.IntendedFramesPerSecond, p)
 		frame.FixedLoad = append(frame.FixedLoad, result)
 	}
 	return len(parts) > 0

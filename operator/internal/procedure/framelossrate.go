@@ -20,6 +20,8 @@ type frameLossRateOf struct{ timed }
 
 var frameLossRateMeasurement = frameLossRateOf{timed{base{name: stageFrameLossRate, noun: "frame loss rate"}}}
 
+func (frameLossRateOf) countsOverTime(measure.Stage) bool { return true }
+
 func (frameLossRateOf) check(instr measure.Instructions) error {
 	if f := instr.FrameLossRate; f != nil && (f.StepPercent < 1 || f.StepPercent > 100) {
 		return fmt.Errorf("%w: a step of %d %% for the frame loss rate", ErrInstructions, f.StepPercent)
@@ -136,19 +138,11 @@ func (w *replay) lossCurve(p *part) *v1alpha1.FrameLossRateResult {
 			ForwardingFramesPerSecond: signed(wholeFrames(r.Outcome.ForwardingFramesPerSecond())),
 			LossPartsPerMillion:       lossOverTime(r.Outcome),
 			Lateness:                  latenessOf(r),
+			Doubts:                    loadDoubtsOf([]measure.Record{r}),
+			AwayPartsPerMillion:       awayOf([]measure.Record{r}),
 		})
 	}
 	return out
-}
-
-// CountsOverTime reports whether figures of a stage's trials say what the device carries: what it did not
-// forward in the trial's time counts as lost in them.
-func CountsOverTime(stage measure.Stage) bool {
-	switch stage {
-	case measure.StageThroughput, stageFrameLossRate, stageReceiveRate, stageOverload:
-		return true
-	}
-	return false
 }
 
 // worstLoss returns the loss of the worse direction.

@@ -115,6 +115,49 @@ func TestFrameLossRateBehind(t *testing.T) {
 	}
 }
 
+// Each point has the doubts about its own trial, and no other has them.
+func TestFrameLossRateDoubts(t *testing.T) {
+	instr := frameLossRate(625_000)
+	b := newBench(hardCap())
+	b.spoil = func(r *measure.Record) {
+		if r.Stage != stageFrameLossRate {
+			return
+		}
+		switch r.Trial.IntendedFramesPerSecond {
+		case 625_000:
+			inRing(r)
+			r.Outcome.AwayNanoseconds, r.Outcome.LongestAwayNanoseconds = r.Outcome.SendingNanoseconds/1000, int64(60*time.Millisecond)
+		case 562_500:
+			stolen(r)
+		case 500_000:
+			for i := range r.Outcome.Directions {
+				d := &r.Outcome.Directions[i]
+				d.SentFrames -= d.SentFrames / 100
+				d.ReceivedFrames = d.SentFrames
+			}
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []v1alpha1.LossPoint{
+		{Percent: 100, AwayPartsPerMillion: 1000, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtPartlyInterrupted}},
+		{Percent: 90, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing}},
+		{Percent: 80, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtLoadNotReached}},
+		{Percent: 70},
+	}
+	got := Results(instr, records).Frames[0].FrameLossRate.Points
+	for i, p := range got[:min(len(got), len(want))] {
+		if diff := cmp.Diff(want[i], v1alpha1.LossPoint{Percent: p.Percent, AwayPartsPerMillion: p.AwayPartsPerMillion, Doubts: p.Doubts}); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if len(got) < len(want) {
+		t.Errorf("%d points, want %d or more", len(got), len(want))
+	}
+}
+
 func TestFrameLossRateTroubles(t *testing.T) {
 	instr := frameLossRate(0)
 	if _, err := newBench(silent{hardCap(), 3 * time.Second}).run(t, instr, nil); measure.ReasonOf(err) != v1alpha1.ReasonChainFailed {

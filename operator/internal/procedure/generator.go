@@ -10,6 +10,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/nodefacts"
 )
 
 // steadyGovernor keeps a CPU at one frequency.
@@ -111,7 +112,7 @@ func warnRealTime(d *warningList, state *measure.GeneratorState) {
 			"The threads that send are scheduled in real time, and the node's kernel limits such threads, "+
 				"so it may hold back frames for some 50 ms of each second; set kernel.sched_rt_runtime_us to -1 there.")
 	}
-	if m := state.Node; m != nil && starvesSoftirqs(m.Fingerprint) {
+	if m := state.Node; m != nil && m.Fingerprint != nil && nodefacts.StarvesSoftirqs(m.Fingerprint.Kernel) {
 		d.add(v1alpha1.WarningRealTimeScheduling, wholeRun,
 			"The threads that send are scheduled in real time, and Linux before 6.5 may leave network work of their CPUs to ksoftirqd, which never runs next to them, "+
 				"so frames may stay in a device on those CPUs for as long as frames are sent; use a newer kernel, or scheduling Fair.")
@@ -121,17 +122,6 @@ func warnRealTime(d *warningList, state *measure.GeneratorState) {
 			"The threads that send are scheduled in real time on a node that set no CPUs aside for the traffic pod (it may use all %d), "+
 				"so whatever else is on their CPUs has to wait; use the kubelet's static CPU manager policy.", m.OnlineCPUs)
 	}
-}
-
-// starvesSoftirqs reports whether a kernel leaves network work to ksoftirqd as soon as that has some,
-// and then does none of it itself ("softirq: Let ksoftirqd do its job", taken back in Linux 6.5).
-func starvesSoftirqs(f *measure.Fingerprint) bool {
-	var major, minor int
-	if f == nil {
-		return false
-	}
-	n, _ := fmt.Sscanf(f.Kernel, "%d.%d", &major, &minor)
-	return n == 2 && (major < 6 || major == 6 && minor < 5)
 }
 
 func plural(n int, one, more string) string {

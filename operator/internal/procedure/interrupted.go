@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -24,7 +25,7 @@ const (
 
 // isInterruption reports whether a doubt is that something else held a core that sends.
 func isInterruption(code string) bool {
-	return code == measure.DoubtPreempted || code == measure.DoubtSteal
+	return code == measure.DoubtPreempted || code == measure.DoubtSteal || code == measure.DoubtSoftirq
 }
 
 // interruptedBy returns what a program or a hypervisor changed in a trial by keeping a sending thread
@@ -51,8 +52,8 @@ func stalled(r measure.Record) bool {
 }
 
 // lossExcuse returns why the frames that are missing in a trial may not be the device's loss, in one
-// clause; "" where they are. The driver says so itself, or the longest time away explains at least half
-// of the loss in every direction that lost frames.
+// clause; "" where they are. The driver says so itself, or the longest time away may have cost a device that carries the load
+// all of them, in every direction that lost frames.
 func lossExcuse(r measure.Record) string {
 	for _, d := range r.Outcome.Doubts {
 		if d.Invalid && isInterruption(d.Code) && !isExpectedIn(r.Stage, d.Code) {
@@ -63,14 +64,31 @@ func lossExcuse(r measure.Record) string {
 	if away <= longestAway || r.Outcome.SendingNanoseconds <= 0 || r.Outcome.LossRatio() == 0 {
 		return ""
 	}
-	share := away.Seconds() / time.Duration(r.Outcome.SendingNanoseconds).Seconds()
 	for _, d := range r.Outcome.Directions {
-		explained := min(measure.ExplainedTimes*share*float64(max(d.IntendedFrames, d.SentFrames)), measure.ExplainedTimes*float64(r.Outcome.Explainable(d)))
-		if float64(d.LostFrames()) > explained {
+		if float64(d.LostFrames()) > min(r.Outcome.Overrun(d, away), measure.ExplainedTimes*float64(r.Outcome.Explainable(d))) {
 			return ""
 		}
 	}
 	return fmt.Sprintf("a thread that sends was kept off its core for %v while frames were lost", away.Round(time.Microsecond))
+}
+
+// wasAway reports whether sending threads were kept off their cores for so long that frames may be missing or late: for more than
+// longestAway in one piece, or for all pieces together so that more frames became due than the device's ring holds.
+func wasAway(o measure.Outcome) bool {
+	return time.Duration(o.LongestAwayNanoseconds) > longestAway ||
+		slices.ContainsFunc(o.Directions, func(d measure.DirectionOutcome) bool { return o.Overruns(d, time.Duration(o.AwayNanoseconds)) })
+}
+
+// partExcuse returns why a part of the frames that are missing in a trial may not be the device's loss, in one clause; ""
+// where all of them are, or where all of them may not be. In the search any time away can matter, because decided says whether
+// it does: a ring that the device has left full takes none of the frames that become due.
+func partExcuse(r measure.Record) string {
+	explains := func(d measure.DirectionOutcome) bool { return r.Outcome.Explainable(d) > 0 }
+	searched := r.Stage == measure.StageThroughput && r.Outcome.RingFrames > 0 && r.Outcome.AwayNanoseconds > 0
+	if !searched && !wasAway(r.Outcome) || lossExcuse(r) != "" || !slices.ContainsFunc(r.Outcome.Directions, explains) {
+		return ""
+	}
+	return fmt.Sprintf("threads that send were kept off their cores for %v, which explains a part of the loss", briefly(time.Duration(max(r.Outcome.AwayNanoseconds, r.Outcome.LongestAwayNanoseconds))))
 }
 
 func interrupted(r measure.Record) bool { return interruptedBy(r) != "" }
@@ -101,7 +119,7 @@ type sorter struct {
 	goals []v1alpha1.Goal
 	// once says that an interrupted trial is made again once only, and not maxInterrupted times.
 	once bool
-	// prolongs reports whether there is time to make a trial whose queue still grows again with twice
+	// prolongs reports whether there is time and room to make a trial whose queue still grows again with twice
 	// its time; nil where none is prolonged.
 	prolongs func(measure.Record) bool
 	// invalid, disturbances and interruptions are how many there are in a row.
@@ -116,24 +134,36 @@ type sorter struct {
 
 // counts reports whether a record counts, and stores it in the part.
 func (s *sorter) counts(p *part, r measure.Record) bool {
-	more := s.again < max(minAgain, len(p.counted))
+	more, why := s.again < max(minAgain, len(p.counted)), ""
 	switch {
 	case invalidReason(r) != "":
-		s.invalid++
-	case more && interrupted(r) && !decided(r, s.goals) && s.interruptions < s.maxInterrupted():
-		s.invalid, s.interruptions, s.again = 0, s.interruptions+1, s.again+1
+		s.invalid, why = s.invalid+1, invalidReason(r)
+	case more && s.isInterrupted(r) && s.interruptions < s.maxInterrupted():
+		s.invalid, s.interruptions, s.again, why = 0, s.interruptions+1, s.again+1, cmp.Or(interruptedBy(r), partExcuse(r))
 	case more && disturbed(r, s.reached) && s.disturbances < maxDisturbed:
-		s.invalid, s.disturbances, s.again = 0, s.disturbances+1, s.again+1
+		s.invalid, s.disturbances, s.again, why = 0, s.disturbances+1, s.again+1, disturbance(r)
 	case more && s.prolongs != nil && grownTooMuch(r) && s.prolonged < maxProlonged && 2*r.Trial.Duration() <= longestProlonged && s.prolongs(r):
-		s.invalid, s.prolonged, s.again = 0, s.prolonged+1, s.again+1
+		s.invalid, s.prolonged, s.again, why = 0, s.prolonged+1, s.again+1, growth(r)
+		// The repeats of a part have one time, so those that were shorter are made again too.
+		p.replace(fmt.Sprintf("a queue grew in a later repeat, so all of them are longer than %v", r.Trial.Duration()), p.counted...)
+		p.counted, p.before = nil, nil
 	default:
 		p.before = append(p.before, s.spent)
 		s.invalid, s.interruptions, s.disturbances, s.spent = 0, 0, 0, 0
 		p.counted = append(p.counted, r)
 		return true
 	}
-	p.invalid, s.spent = append(p.invalid, r), s.spent+time.Duration(r.Outcome.TotalNanoseconds)
+	p.replace(why, r)
+	s.spent += time.Duration(r.Outcome.TotalNanoseconds)
 	return false
+}
+
+// isInterrupted reports whether an interruption decides what a trial shows: it explains all that is missing, or, in the search,
+// a part without which a goal is met. Records without the size of the ring are of older drivers. They counted where a
+// part is explained, and the search chose its next loads by them.
+func (s *sorter) isInterrupted(r measure.Record) bool {
+	inPart := len(s.goals) > 0 && r.Outcome.RingFrames > 0 && partExcuse(r) != ""
+	return (interrupted(r) || inPart) && !decided(r, s.goals)
 }
 
 // maxInterrupted returns how often in a row an interrupted trial is made again.
@@ -146,22 +176,39 @@ func (s *sorter) maxInterrupted() int {
 
 // unproven reports whether the loss of a record may not be the device's.
 func (w *replay) unproven(r measure.Record) bool {
-	return w.undecided(r) || hasDoubt(r, measure.DoubtTransmitUnproven)
+	return w.undecided(r) || isUnproven(r)
+}
+
+// isUnproven reports whether the sending port or a starved core, and not the device, may have lost any frame
+// that is missing in a record.
+func isUnproven(r measure.Record) bool {
+	return hasDoubt(r, measure.DoubtTransmitUnproven) || hasDoubt(r, measure.DoubtStarved)
 }
 
 // provenLoss returns the loss of an unproven record that is the device's in any case; 0 where that is not
 // known.
 func provenLoss(r measure.Record) float64 {
-	if r.Outcome.AwayNanoseconds <= 0 || hasDoubt(r, measure.DoubtTransmitUnproven) {
+	if r.Outcome.AwayNanoseconds <= 0 || isUnproven(r) {
 		return 0
 	}
 	return r.Outcome.ProvenLossOverTime()
 }
 
-// undecided reports whether an interruption may explain the loss of a record. Frames that a stall left
-// unsent explain none.
+// undecided reports whether an interruption may explain the loss of a record, or so much of it that the rest meets a goal that
+// all of it misses. Frames that a stall left unsent explain none. Without a time away, no part is known.
 func (w *replay) undecided(r measure.Record) bool {
-	return lossExcuse(r) != "" && !decided(r, w.goals())
+	return w.undecidedExcuse(r, w.goals()) != ""
+}
+
+// undecidedExcuse returns why an interruption may change what a record shows about some goals, in one clause; "" where it does not.
+func (w *replay) undecidedExcuse(r measure.Record, goals []v1alpha1.Goal) string {
+	if decided(r, goals) {
+		return ""
+	}
+	if why := lossExcuse(r); why != "" || r.Stage != measure.StageThroughput || r.Outcome.AwayNanoseconds <= 0 {
+		return why
+	}
+	return partExcuse(r)
 }
 
 // goals returns those of the search; nil without one.
@@ -203,8 +250,8 @@ func (w *replay) warnInterrupted(d *warningList, size measure.Size) {
 		}
 		for _, r := range p.counted {
 			trials++
-			if w.undecided(r) {
-				count, last = count+1, lossExcuse(r)
+			if why := w.undecidedExcuse(r, w.goals()); why != "" {
+				count, last = count+1, why
 			}
 		}
 	}

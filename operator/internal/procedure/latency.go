@@ -2,6 +2,8 @@ package procedure
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -16,7 +18,14 @@ type latencyOf struct{ timed }
 var latencyMeasurement = latencyOf{timed{base{name: measure.StageLatency, noun: "latency at load"}}}
 
 func (latencyOf) distributions() bool { return true }
-func (latencyOf) series() bool        { return true }
+
+func (latencyOf) series(instr measure.Instructions) (int, time.Duration) {
+	if instr.Latency == nil {
+		return 0, 0
+	}
+	n, nanoseconds := latencyTrials(instr.Latency)
+	return n, time.Duration(nanoseconds)
+}
 
 func (latencyOf) repetition() repetition { return repeatedly }
 
@@ -34,13 +43,19 @@ func (latencyOf) check(instr measure.Instructions) error {
 	return nil
 }
 
-func (latencyOf) phases(instr measure.Instructions, _ measure.Size) []phase {
+// phases returns one for each load, and one for each that is measured at the baseline's rate too.
+func (latencyOf) phases(instr measure.Instructions, size measure.Size) []phase {
 	if instr.Latency == nil {
 		return nil
 	}
 	var out []phase
 	for _, load := range instr.Latency.Loads {
 		out = append(out, phase{load: load})
+	}
+	for _, l := range instr.BaselineLoads {
+		if l.Size == size.Name {
+			out = append(out, phase{load: v1alpha1.LatencyLoad{Name: l.Load + v1alpha1.BaselineLoadSuffix, FramesPerSecond: &l.FramesPerSecond}})
+		}
 	}
 	return out
 }
@@ -87,7 +102,7 @@ func (latencyOf) warn(w *replay, d *warningList, size measure.Size, parts []*par
 	w.warnUnsteadyLatency(d, size)
 	for _, l := range w.latencyResults(size) {
 		for _, direction := range l.Directions {
-			w.warnBelowBias(d, size, l.Load, l.Bias, direction.DirectionResult)
+			w.warnBelowBias(d, size, l.Load, l.Bias, direction.DirectionResult, w.latencyParts(size, l.Load)...)
 		}
 	}
 	// This is about throughput, but everything unsteady is reported in one place.
@@ -124,18 +139,43 @@ func (latencyOf) fill(w *replay, p *part, records []measure.Record) error {
 }
 
 // latencyRate returns the load's rate: as given, or the share of the goal's conditional
-// throughput; 0 where the search found none.
+// throughput; 0 where the search found none. One of the baseline is 0 where it is more than the
+// throughput: frames would wait in a full queue.
 func (w *replay) latencyRate(p *part) uint64 {
+	if of, ok := w.baselineLoad(p); ok {
+		if rate := w.instr.Rate(p.load, p.size); rate <= w.conditionalThroughput(of.Goal, p) {
+			return rate
+		}
+		return 0
+	}
 	if p.load.Goal == "" {
 		return w.instr.Rate(p.load, p.size)
 	}
+	return w.conditionalThroughput(p.load.Goal, p) * uint64(max(0, ptr.Deref(p.load.Percent, 0))) / 100
+}
+
+// baselineLoad returns the load that a part measures at the baseline's rate, and false for any other part.
+func (w *replay) baselineLoad(p *part) (v1alpha1.LatencyLoad, bool) {
+	name, ok := strings.CutSuffix(p.load.Name, v1alpha1.BaselineLoadSuffix)
+	if !ok || w.instr.Latency == nil {
+		return v1alpha1.LatencyLoad{}, false
+	}
+	at := slices.IndexFunc(w.instr.Latency.Loads, func(l v1alpha1.LatencyLoad) bool { return l.Name == name })
+	if at < 0 {
+		return v1alpha1.LatencyLoad{}, false
+	}
+	return w.instr.Latency.Loads[at], true
+}
+
+// conditionalThroughput returns that of a goal in a part's repeat; 0 where the search found none.
+func (w *replay) conditionalThroughput(goal string, p *part) uint64 {
 	throughput := w.findRepeat(measure.StageThroughput, p.size, p.repeat)
 	if throughput == nil {
 		return 0
 	}
 	for _, r := range throughput.results {
-		if r.Goal == p.load.Goal {
-			return wholeFrames(r.ConditionalThroughputFramesPerSecond) * uint64(max(0, ptr.Deref(p.load.Percent, 0))) / 100
+		if r.Goal == goal {
+			return wholeFrames(r.ConditionalThroughputFramesPerSecond)
 		}
 	}
 	return 0
@@ -144,16 +184,28 @@ func (w *replay) latencyRate(p *part) uint64 {
 func (w *replay) latencyResults(size measure.Size) []v1alpha1.LatencyResult {
 	var out []v1alpha1.LatencyResult
 	for _, p := range w.parts {
-		if p.stage() != measure.StageLatency || p.size.Name != size.Name || !p.over || p.skipped {
+		if p.stage() != measure.StageLatency || p.size.Name != size.Name || !p.over || p.skipped || w.isPartlyCarried(p) {
 			continue
 		}
 		out = append(out, w.latencyResult(p))
 	}
-	out = combineLatency(out)
+	out = w.combineLatency(out)
 	for i := range out {
-		out[i].Bias = w.biasAt(size, out[i].IntendedFramesPerSecond)
+		out[i].Bias = w.biasAt(size, out[i].IntendedFramesPerSecond, w.latencyParts(size, out[i].Load)...)
 	}
 	return out
+}
+
+// isPartlyCarried reports whether a part is of a baseline's rate that some repeat did not carry: the repeats that did
+// are the faster ones.
+func (w *replay) isPartlyCarried(p *part) bool {
+	_, ok := w.baselineLoad(p)
+	return ok && slices.ContainsFunc(w.all(measure.StageLatency, p.size), func(o *part) bool { return o.load.Name == p.load.Name && o.skipped })
+}
+
+// latencyParts returns the parts of a load, one for each repeat, that have figures.
+func (w *replay) latencyParts(size measure.Size, load string) []*part {
+	return slices.DeleteFunc(reportable(w.all(measure.StageLatency, size)), func(p *part) bool { return p.load.Name != load })
 }
 
 // latencyResult returns the result of one load in one repeat: of its trial, or of all its

@@ -41,11 +41,13 @@ func timedLoads(instr measure.Instructions, size measure.Size) []phase {
 	return append(out, soakMeasurement.phases(instr, size)...)
 }
 
+func (loadCalibrationOf) trials(w *replay, _ phase) int { return w.delayTrials() }
+
 func (loadCalibrationOf) expected(w *replay, _ phase) time.Duration {
-	return w.cost(1, w.calibrationDuration())
+	return w.cost(w.delayTrials(), w.delayDuration())
 }
 
-// fill asks for one trial at the load's rate, over repeats their mean. A rate that was calibrated
+// fill asks for the trials at the load's rate, over repeats their mean. A rate that was calibrated
 // before, at the start or for another load, is not measured again. Where the generator is not reliable
 // any more, or does not reach the load, the bias stays unknown: what was measured does not depend on it.
 func (loadCalibrationOf) fill(w *replay, p *part, records []measure.Record) error {
@@ -58,8 +60,8 @@ func (loadCalibrationOf) fill(w *replay, p *part, records []measure.Record) erro
 		p.over, p.skipped = true, true
 		return nil
 	}
-	p.next = w.trial(p.size, rate, w.calibrationDuration())
-	if err := p.once(records); err != nil || p.over && tooFast(*p.last()) {
+	p.next = w.trial(p.size, rate, w.delayDuration())
+	if err := p.times(w.delayTrials(), records); err != nil || slices.ContainsFunc(p.counted, tooFast) {
 		p.over, p.skipped = true, true
 	}
 	return nil
@@ -71,8 +73,9 @@ func tooFast(r measure.Record) bool {
 	return nothingReceived(r.Outcome) || fellShort(r) || r.Outcome.LossOverTime()*1e6 > maxUnsent
 }
 
-// timedRate returns the rate that the load of a calibration's part was measured at, over repeats
-// their mean; 0 where it was not measured.
+// timedRate returns the rate of a load that is one, and otherwise the rate that the load was measured at, over
+// repeats their mean, or 0 where it was not measured. A load has its name alone: latency loads, profiles of fixed
+// loads and the soak of one run have different ones.
 func (w *replay) timedRate(p *part) uint64 {
 	if p.load.Goal == "" {
 		return w.instr.Rate(p.load, p.size)
@@ -128,17 +131,4 @@ func (w *replay) lowCalibrationRate(size measure.Size) uint64 {
 		return 0
 	}
 	return p.last().Trial.IntendedFramesPerSecond
-}
-
-// biasAt returns the delay without a device at a rate, and nil where it is not known.
-func (w *replay) biasAt(size measure.Size, framesPerSecond int64) *v1alpha1.LatencyBias {
-	if bias, known := w.latencyBias(size); known && uint64(framesPerSecond) == w.lowCalibrationRate(size) {
-		return &bias
-	}
-	for _, p := range w.all(measure.StageCalibrateLoad, size) {
-		if p.over && !p.skipped && p.last().Trial.IntendedFramesPerSecond == uint64(framesPerSecond) {
-			return new(biasOf(p.last().Outcome))
-		}
-	}
-	return nil
 }

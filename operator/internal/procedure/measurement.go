@@ -50,6 +50,9 @@ type measurement interface {
 	// expects reports whether a doubt of the generator is a part of a stage's answer, and does not
 	// make a trial invalid.
 	expects(stage measure.Stage, doubt string) bool
+	// countsOverTime reports whether figures of a stage's trials say what the device carries: what it did
+	// not forward in the trial's time counts as lost in them.
+	countsOverTime(stage measure.Stage) bool
 	// isMadeAgain reports whether a trial that was interrupted is made again before it counts.
 	isMadeAgain() bool
 	// cpuGroups returns the trials of each figure of a part, for what the chain used.
@@ -58,8 +61,9 @@ type measurement interface {
 	evidence() bool
 	// distributions reports whether records keep whole distributions of delays.
 	distributions() bool
-	// series reports whether records keep a series of delays over the trial's time.
-	series() bool
+	// series returns how many trials of a phase keep a series of delays over the trial's time, and how long
+	// each of them is; none where no record does.
+	series(instr measure.Instructions) (trials int, each time.Duration)
 	// recordBytes returns what a record takes in the results.
 	recordBytes(instr measure.Instructions) int
 	// compact returns what of an outcome goes into its record.
@@ -109,6 +113,14 @@ func measurementOf(stage measure.Stage) measurement {
 	return nil
 }
 
+// measurementNamed returns the measurement whose trials that count have a stage, or nil.
+func measurementNamed(stage measure.Stage) measurement {
+	if m := measurementOf(stage); m != nil && m.stage() == stage {
+		return m
+	}
+	return nil
+}
+
 // phasesAt returns the phases of every measurement of a place and a size.
 func phasesAt(at place, instr measure.Instructions, size measure.Size) []phase {
 	var out []phase
@@ -127,8 +139,19 @@ func phasesAt(at place, instr measure.Instructions, size measure.Size) []phase {
 // WantsEvidence reports whether evidence of a stage's trials is kept: of those that become
 // figures, and take long enough for the kernel's counters, which count hundredths of a second.
 func WantsEvidence(stage measure.Stage) bool {
+	m := measurementNamed(stage)
+	return m != nil && m.evidence()
+}
+
+// MayCount reports whether trials of a stage can be in a figure: those that only put a load on the device are not.
+func MayCount(stage measure.Stage) bool {
+	return stage != measure.StageWarmUp && measurementNamed(stage) != nil
+}
+
+// CountsOverTime reports whether figures of a stage's trials say what the device carries.
+func CountsOverTime(stage measure.Stage) bool {
 	m := measurementOf(stage)
-	return m != nil && m.stage() == stage && m.evidence()
+	return m != nil && m.countsOverTime(stage)
 }
 
 // Compact returns what of a record's outcome is stored. No figure reads the delays of a trial that
@@ -138,7 +161,7 @@ func Compact(r measure.Record) measure.Outcome {
 	switch {
 	case m == nil:
 		return r.Outcome
-	case isResumed(r), r.Stage != measure.StageWarmUp && invalidReason(r) != "":
+	case isWarmUpAgain(r), r.Stage == stageDiscard, r.Stage != measure.StageWarmUp && invalidReason(r) != "":
 		return countsOnly(r.Outcome)
 	case r.Stage == measure.StageThroughput && interrupted(r):
 		kept := countsOnly(r.Outcome)
@@ -169,11 +192,12 @@ func (base) report(*replay, []*part, *v1alpha1.FrameResult) bool                
 func (base) reportRun(*replay, *Figures)                                         {}
 func (base) warn(*replay, *warningList, measure.Size, []*part)                   {}
 func (base) expects(measure.Stage, string) bool                                  { return false }
+func (base) countsOverTime(measure.Stage) bool                                   { return false }
 func (base) isMadeAgain() bool                                                   { return true }
 func (base) cpuGroups(*part) []cpuGroup                                          { return nil }
 func (base) evidence() bool                                                      { return true }
 func (base) distributions() bool                                                 { return false }
-func (base) series() bool                                                        { return false }
+func (base) series(measure.Instructions) (int, time.Duration)                    { return 0, 0 }
 func (base) recordBytes(measure.Instructions) int                                { return recordBytes }
 func (base) compact(outcome measure.Outcome) measure.Outcome                     { return outcome }
 func (base) within(_ *replay, _ *part, d time.Duration) (float64, time.Duration) { return 0, d }

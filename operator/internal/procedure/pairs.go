@@ -20,12 +20,22 @@ const (
 )
 
 // pair is one repeat of everything, without the neighbors and with them, one right after the other.
-type pair struct{ without, with Figures }
+type pair struct{ without, with listed }
+
+// listed are figures, and the list of them.
+type listed struct {
+	Figures
+	all []figure.Figure
+}
+
+func listOf(f Figures) listed {
+	return listed{f, figure.Results{Frames: f.Frames, TCP: f.TCP, Connections: f.Connections, CPU: f.CPU}.Figures()}
+}
 
 // compare adds the figures without the neighbors, and by how much they differ.
 func (f *Figures) compare(sideWithout, sideWith *replay) {
 	without := sideWithout.results()
-	rows := differences(without, *f, pairsOf(sideWithout, sideWith))
+	rows := sideWith.differences(pair{listOf(without), listOf(*f)}, pairsOf(sideWithout, sideWith))
 	f.Neighbors.Comparison = rows
 	f.Warnings = append(f.Warnings, sideWith.warnDrift(rows)...)
 	for _, w := range without.Warnings {
@@ -41,7 +51,7 @@ func pairsOf(without, with *replay) []pair {
 	var out []pair
 	for repeat := range int(without.instr.Repeats) {
 		if without.instr.Repeats > 1 {
-			out = append(out, pair{without.only(repeat).figures(), with.only(repeat).figures()})
+			out = append(out, pair{listOf(without.only(repeat).figures()), listOf(with.only(repeat).figures())})
 		}
 	}
 	return out
@@ -59,20 +69,70 @@ func (w *replay) only(repeat int) *replay {
 	return &out
 }
 
-// differences compares the figures without and with the neighbors.
-func differences(without, with Figures, pairs []pair) []v1alpha1.NoisyNeighborDifference {
+// differences compares the figures without and with the neighbors, of all repeats and of each pair.
+func (w *replay) differences(all pair, pairs []pair) []v1alpha1.NoisyNeighborDifference {
 	var out []v1alpha1.NoisyNeighborDifference
-	for _, c := range figure.Join(without.list(), with.list()) {
+	for _, c := range figure.Join(all.without.all, all.with.all) {
 		if len(out) == maxDifferences {
 			break
 		}
 		row := v1alpha1.NoisyNeighborDifference{
 			FigureKey: c.FigureKey, Without: c.Before, With: c.After, DifferencePartsPerMillion: figure.Difference(c.Before, c.After),
 		}
+		if slices.ContainsFunc(append(pairs[:len(pairs):len(pairs)], all), func(p pair) bool { return !p.alike(row) || w.atOtherLoads(p, row) }) {
+			row.DifferencePartsPerMillion = nil
+		}
 		addPairs(&row, pairs)
 		out = append(out, row)
 	}
 	return out
+}
+
+// alike reports whether the trials at a row's load took as long on both sides, as far as both have any. While a queue
+// grows, delays follow from that: one side may have had no time to prolong its trials, and another one in the next pair.
+func (p pair) alike(row v1alpha1.NoisyNeighborDifference) bool {
+	without, with := trialTimesAt(p.without.all, row), trialTimesAt(p.with.all, row)
+	return len(without) == 0 || len(with) == 0 || slices.Equal(without, with)
+}
+
+// atOtherLoads reports whether both sides measured a row at loads that are too far apart.
+func (w *replay) atOtherLoads(p pair, row v1alpha1.NoisyNeighborDifference) bool {
+	without, with := latencyAt(p.without, row), latencyAt(p.with, row)
+	return without != nil && with != nil && w.loadsDiffer(with.Share, without.IntendedFramesPerSecond, with.IntendedFramesPerSecond)
+}
+
+// latencyAt returns the result at a row's load, or nil.
+func latencyAt(f listed, row v1alpha1.NoisyNeighborDifference) *v1alpha1.LatencyResult {
+	for _, frame := range f.Frames {
+		for i, l := range frame.Latency {
+			if frame.Size == row.Size && l.Load == row.Load {
+				return &frame.Latency[i]
+			}
+		}
+	}
+	return nil
+}
+
+// loadsDiffer reports whether loads that are shares of a goal's throughput are further apart than two throughputs of an
+// unchanged testbed.
+func (w *replay) loadsDiffer(share *v1alpha1.LoadShare, loads ...int64) bool {
+	if share == nil {
+		return false
+	}
+	least, most := slices.Min(loads), slices.Max(loads)
+	return distance(least, most) > w.widthOf(v1alpha1.FigureKey{Goal: share.Goal})*float64(most)
+}
+
+// trialTimesAt returns the times of the trials at a row's load, each once.
+func trialTimesAt(figures []figure.Figure, row v1alpha1.NoisyNeighborDifference) []int64 {
+	var times []int64
+	for _, f := range figures {
+		if row.Load != "" && f.Size == row.Size && f.Load == row.Load && (f.Metric == figure.TrialTime || f.Metric == figure.ShortestTrialTime) {
+			times = append(times, f.Value)
+		}
+	}
+	slices.Sort(times)
+	return slices.Compact(times)
 }
 
 // addPairs adds the interval of the ratio of what each pair found. It is computed from logarithms,
@@ -81,7 +141,7 @@ func addPairs(row *v1alpha1.NoisyNeighborDifference, pairs []pair) {
 	var ratios []statistics.Bracket
 	known := true
 	for _, p := range pairs {
-		without, with := figure.Find(p.without.list(), row.FigureKey), figure.Find(p.with.list(), row.FigureKey)
+		without, with := figure.Find(p.without.all, row.FigureKey), figure.Find(p.with.all, row.FigureKey)
 		if without == nil || with == nil {
 			continue
 		}
@@ -89,7 +149,7 @@ func addPairs(row *v1alpha1.NoisyNeighborDifference, pairs []pair) {
 			row.WithoutFirst = without
 		}
 		row.WithoutLast = without
-		ratio, ok := ratioOf(boundsOf(p.without, row.FigureKey, *without), boundsOf(p.with, row.FigureKey, *with))
+		ratio, ok := ratioOf(boundsOf(p.without.Figures, row.FigureKey, *without), boundsOf(p.with.Figures, row.FigureKey, *with))
 		ratios, known = append(ratios, ratio), known && ok
 	}
 	if row.Pairs < 2 {
@@ -182,9 +242,4 @@ func (w *replay) widthOf(key v1alpha1.FigureKey) float64 {
 		}
 	}
 	return steadyPartsPerMillion / 1e6
-}
-
-// list returns the figures as a list that others can be joined with.
-func (f Figures) list() []figure.Figure {
-	return figure.Results{Frames: f.Frames, TCP: f.TCP, Connections: f.Connections, CPU: f.CPU}.Figures()
 }

@@ -215,8 +215,8 @@ func TestPairedInterval(t *testing.T) {
 
 // Nothing is said of the ratio of values that are floors, or may be 0.
 func TestRatios(t *testing.T) {
-	figures := func(rate int64, cause v1alpha1.UpperBoundCause) Figures {
-		return Figures{Frames: []v1alpha1.FrameResult{{Size: "64", Throughput: []v1alpha1.ThroughputResult{bracketed(rate, rate, rate+rate/100+1, cause)}}}}
+	figures := func(rate int64, cause v1alpha1.UpperBoundCause) listed {
+		return listOf(Figures{Frames: []v1alpha1.FrameResult{{Size: "64", Throughput: []v1alpha1.ThroughputResult{bracketed(rate, rate, rate+rate/100+1, cause)}}}})
 	}
 	key := v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Size: "64", Goal: "NDR"}
 	for name, test := range map[string]struct {
@@ -226,7 +226,7 @@ func TestRatios(t *testing.T) {
 		"known":         {[]pair{{figures(1000, v1alpha1.CauseDeviceLoss), figures(900, v1alpha1.CauseDeviceLoss)}, {figures(990, v1alpha1.CauseDeviceLoss), figures(880, v1alpha1.CauseDeviceLoss)}}, true},
 		"a floor":       {[]pair{{figures(1000, v1alpha1.CauseDeviceLoss), figures(900, v1alpha1.CauseDeviceLoss)}, {figures(990, v1alpha1.CauseGeneratorCeiling), figures(880, v1alpha1.CauseDeviceLoss)}}, false},
 		"nothing":       {[]pair{{figures(1000, v1alpha1.CauseDeviceLoss), figures(0, v1alpha1.CauseDeviceLoss)}, {figures(990, v1alpha1.CauseDeviceLoss), figures(880, v1alpha1.CauseDeviceLoss)}}, false},
-		"half measured": {[]pair{{figures(1000, v1alpha1.CauseDeviceLoss), figures(900, v1alpha1.CauseDeviceLoss)}, {figures(990, v1alpha1.CauseDeviceLoss), Figures{}}}, false},
+		"half measured": {[]pair{{figures(1000, v1alpha1.CauseDeviceLoss), figures(900, v1alpha1.CauseDeviceLoss)}, {figures(990, v1alpha1.CauseDeviceLoss), listed{}}}, false},
 	} {
 		row := v1alpha1.NoisyNeighborDifference{FigureKey: key, DifferencePartsPerMillion: new(int64(-105_000))}
 		addPairs(&row, test.pairs)
@@ -284,6 +284,70 @@ func TestPairedIntervalWithNoise(t *testing.T) {
 		}
 		if held < want.least || held > want.most || known != seeds {
 			t.Errorf("with %.0f frames/s, %d of %d intervals hold 0", with, held, known)
+		}
+	}
+}
+
+// TestDifferenceAtOtherLoads checks that a load that is a share of a throughput has a difference only where both sides
+// of each pair found about the same throughput.
+func TestDifferenceAtOtherLoads(t *testing.T) {
+	w := &replay{instr: instructions()}
+	w.instr.Throughput = &v1alpha1.Throughput{Goals: []v1alpha1.Goal{{Name: "PDR", WidthPartsPerMillion: 5000}}}
+	share := &v1alpha1.LoadShare{Goal: "PDR", Percent: 50}
+	at := func(share *v1alpha1.LoadShare, load int64) listed {
+		return listOf(Figures{Frames: []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{{
+			Load: "pdr50", IntendedFramesPerSecond: load, Share: share, Directions: []v1alpha1.LatencyDirectionResult{{
+				DirectionResult: v1alpha1.DirectionResult{Direction: string(measure.Forward), Latency: v1alpha1.Delays{Samples: 1000, P99Nanoseconds: load}},
+			}},
+		}}}}})
+	}
+	for name, test := range map[string]struct {
+		all   pair
+		pairs []pair
+		want  bool
+	}{
+		"as far apart as two searches": {pair{at(share, 100_000), at(share, 99_500)}, nil, true},
+		"lower with the neighbors":     {pair{at(share, 100_000), at(share, 99_499)}, nil, false},
+		"higher with the neighbors":    {pair{at(share, 99_499), at(share, 100_000)}, nil, false},
+		"no share":                     {pair{at(nil, 100_000), at(nil, 50_000)}, nil, true},
+		"apart in one pair": {pair{at(share, 100_000), at(share, 100_000)},
+			[]pair{{at(share, 100_000), at(share, 90_000)}, {at(share, 100_000), at(share, 110_000)}}, false},
+	} {
+		rows := w.differences(test.all, test.pairs)
+		i := slices.IndexFunc(rows, func(r v1alpha1.NoisyNeighborDifference) bool { return r.Metric == v1alpha1.MetricLatencyP99 })
+		if i < 0 || rows[i].Without == nil || rows[i].With == nil || (rows[i].DifferencePartsPerMillion != nil) != test.want {
+			t.Errorf("%s: %+v", name, rows)
+		}
+	}
+}
+
+// TestDifferenceOfUnequalTrials: delays of a growing queue follow from the time of a trial, so a load whose trials
+// were prolonged on one side of a pair alone has no difference.
+func TestDifferenceOfUnequalTrials(t *testing.T) {
+	at := func(p99 int64, milliseconds ...int64) listed {
+		var load v1alpha1.LatencyResult
+		load.TrialMilliseconds, load.ShortestTrialMilliseconds = trialTimes(values(milliseconds, func(n int64) v1alpha1.LatencyResult { return v1alpha1.LatencyResult{TrialMilliseconds: n} }))
+		load.Load, load.Directions = "ndr95", []v1alpha1.LatencyDirectionResult{{
+			DirectionResult: v1alpha1.DirectionResult{Direction: string(measure.Forward), Latency: v1alpha1.Delays{Samples: 1000, P99Nanoseconds: p99}},
+		}}
+		return listOf(Figures{Frames: []v1alpha1.FrameResult{{Size: "64", FrameBytes: 64, Latency: []v1alpha1.LatencyResult{load}}}})
+	}
+	for name, test := range map[string]struct {
+		all   pair
+		pairs []pair
+		want  bool
+	}{
+		"alike":                 {pair{at(10_000, 30_000), at(40_000, 30_000)}, nil, true},
+		"one side is longer":    {pair{at(10_000, 30_000), at(40_000, 120_000)}, nil, false},
+		"both have one that is": {pair{at(10_000, 30_000, 120_000), at(40_000, 30_000, 120_000)}, []pair{{at(10_000, 30_000), at(40_000, 30_000)}, {at(10_000, 120_000), at(40_000, 120_000)}}, true},
+		"in different pairs":    {pair{at(10_000, 30_000, 120_000), at(40_000, 30_000, 120_000)}, []pair{{at(10_000, 30_000), at(40_000, 120_000)}, {at(10_000, 120_000), at(40_000, 30_000)}}, false},
+		"a pair is half there":  {pair{at(10_000, 30_000), at(40_000, 30_000)}, []pair{{at(10_000, 30_000), at(40_000, 30_000)}, {at(10_000, 30_000), listed{}}}, true},
+		"pairs that are alike":  {pair{at(10_000, 30_000), at(40_000, 30_000)}, []pair{{at(10_000, 30_000), at(40_000, 30_000)}, {at(10_000, 30_000), at(40_000, 30_000)}}, true},
+	} {
+		rows := (&replay{}).differences(test.all, test.pairs)
+		i := slices.IndexFunc(rows, func(r v1alpha1.NoisyNeighborDifference) bool { return r.Metric == v1alpha1.MetricLatencyP99 })
+		if i < 0 || *rows[i].Without != 10_000 || *rows[i].With != 40_000 || (rows[i].DifferencePartsPerMillion != nil) != test.want {
+			t.Errorf("%s: %+v", name, rows)
 		}
 	}
 }

@@ -65,6 +65,11 @@ type Step struct {
 	Why string
 }
 
+// Recalibrates reports whether the step measures the delay without a device again because a session begins.
+func (s Step) Recalibrates() bool {
+	return s.Stage == measure.StageCalibrateLoad && s.Load == loadResumed
+}
+
 // step returns the next trial of the open part.
 func (w *replay) step() Step {
 	open := w.open()

@@ -85,7 +85,7 @@ func TestLimits(t *testing.T) {
 			if test.asked > 0 {
 				instr.Throughput.MaximumFramesPerSecond = &test.asked
 			}
-			got, err := replayRecords(instr, test.records, time.Time{}).limit(measure.FrameSize(64))
+			got, err := replayRecords(instr, test.records, test.records).limit(measure.FrameSize(64))
 			if err != nil || got != test.want {
 				t.Errorf("got %v, %v, want %v", got, err, test.want)
 			}

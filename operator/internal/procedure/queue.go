@@ -24,7 +24,7 @@ const (
 // grownTooMuch reports whether a queue still grew at a trial's end, beyond what an interruption
 // explains: the load is more than the device forwards, and a longer trial has longer delays.
 func grownTooMuch(r measure.Record) bool {
-	return r.Outcome.QueueGrowth()-time.Duration(measure.ExplainedTimes*r.Outcome.AwayNanoseconds) > maxGrowth
+	return r.Outcome.QueueGrowth()-r.Outcome.Excusable() > maxGrowth
 }
 
 func growth(r measure.Record) string {
@@ -34,13 +34,12 @@ func growth(r measure.Record) string {
 func briefly(d time.Duration) time.Duration { return d.Round(max(1, d/1000)) }
 
 // takeProlonged sorts records as take does. The next trial has twice the time where the queue still
-// grew in the last one, as long as the deadline allows it, and trials after it keep that time, so that the
-// repeats of a part are alike. A part has a number of trials, and before each of them may pass a time.
+// grew in the last one, as long as the deadline and the results allow it, and all trials of the part have that time, so
+// that its repeats are alike. A part has a number of trials, and before each of them may pass a time.
 func (w *replay) takeProlonged(p *part, records []measure.Record, trials int, before time.Duration) error {
 	refused := false
 	s := sorter{prolongs: func(r measure.Record) bool {
-		left := trials - len(p.counted)
-		refused = refused || !w.fits(p, r, w.cost(left, 2*r.Trial.DurationNanoseconds)+time.Duration(left)*before)
+		refused = refused || !w.fits(p, r, w.cost(trials, 2*r.Trial.DurationNanoseconds)+time.Duration(trials)*before) || !w.hasRoom(p.phase, r)
 		return !refused
 	}}
 	for _, r := range records {
@@ -57,25 +56,38 @@ func (w *replay) fits(p *part, r measure.Record, needed time.Duration) bool {
 	if deadline == 0 {
 		return true
 	}
-	passed := r.Outcome.StartedAt.Sub(w.started) + time.Duration(r.Outcome.TotalNanoseconds)
-	return passed+needed+w.following(p.phase) <= deadline-deadline/keptShare
+	passed := r.Outcome.StartedAt.Sub(w.log[0].Outcome.StartedAt) + time.Duration(r.Outcome.TotalNanoseconds)
+	left := following(w, p.phase, func(ph phase) time.Duration { return ph.measurement.expected(w, ph) })
+	return passed+needed+left <= deadline-deadline/keptShare
 }
 
-// following returns the expected time of the phases after one. Of a run that compares, the other side
-// has all of them too, and may have this one.
-func (w *replay) following(ph phase) (left time.Duration) {
+// hasRoom reports whether the results have room for all trials of a phase after a record, and for all that follow: of
+// what the expected records leave free, those that are made again by then take one share.
+func (w *replay) hasRoom(ph phase, r measure.Record) bool {
+	bytes := func(ph phase) int { return ph.measurement.trials(w, ph) * ph.measurement.recordBytes(w.instr) }
+	taken := bytes(ph) + following(w, ph, bytes)
+	for _, stored := range w.log {
+		if m := measurementOf(stored.Stage); m != nil && stored.Index <= r.Index {
+			taken += m.recordBytes(w.instr)
+		}
+	}
+	return taken <= ExpectedBytes(w.instr)+freeBytes(w.instr)/furtherShare
+}
+
+// following adds up what the phases after one take. Of a run that compares, the other side has all of them too, and may
+// have this one.
+func following[T int | time.Duration](w *replay, ph phase, of func(phase) T) (left T) {
 	begun := false
 	for _, other := range phases(w.instr) {
 		is := other.key() == ph.key()
 		if begun = begun || is; !begun {
 			continue
 		}
-		expected, compares := other.measurement.expected(w, other), w.instr.Compares() && other.path() != PathCalibration
 		if !is {
-			left += expected
+			left += of(other)
 		}
-		if compares {
-			left += expected
+		if w.instr.Compares() && other.path() != PathCalibration {
+			left += of(other)
 		}
 	}
 	return left
@@ -90,9 +102,12 @@ func warnGrowing(d *warningList, p *part, what string) {
 		}
 	}
 	if count > 0 {
+		why := "The load is more than the device forwards, and longer trials have longer delays."
+		if hasDoubt(last, measure.DoubtStarved) {
+			why = "The load is more than the device forwards, or the kernel left network work of a core that sends undone (SoftirqStarved)."
+		}
 		d.add(v1alpha1.WarningQueueGrowing, p.size,
-			"In %d of the %d trials of %s that count a queue still grew at the end: in the last, every frame took %v longer than the fastest ones %v before. "+
-				"The load is more than the device forwards, and longer trials have longer delays.",
-			count, len(p.counted), what, briefly(last.Outcome.QueueGrowth()), last.Trial.Duration())
+			"In %d of the %d trials of %s that count a queue still grew at the end: in the last, every frame took %v longer than the fastest ones %v before. %s",
+			count, len(p.counted), what, briefly(last.Outcome.QueueGrowth()), last.Trial.Duration(), why)
 	}
 }

@@ -67,7 +67,9 @@ func TestGrowthIsLoss(t *testing.T) {
 		{100 * time.Millisecond, 300 * time.Millisecond, 0, measure.HopInline, 0.2308},
 		{100 * time.Millisecond, 0, 0, measure.HopSeparate, 0.0909},
 		{100 * time.Millisecond, 300 * time.Millisecond, 0, measure.HopTap, 0.0909},
-		{100 * time.Millisecond, 0, 49 * time.Millisecond, measure.HopTap, 0},
+		{100 * time.Millisecond, 0, 95 * time.Millisecond, measure.HopInline, 0},
+		{100 * time.Millisecond, 0, 49 * time.Millisecond, measure.HopInline, 0.0485},
+		{100 * time.Millisecond, 0, 95 * time.Millisecond, measure.HopTap, 0.0909},
 	} {
 		o := measure.Outcome{
 			Hop: test.hop, SendingNanoseconds: int64(trial), TotalNanoseconds: int64(trial), AwayNanoseconds: int64(test.away),
@@ -248,6 +250,132 @@ func TestProlongedTrialsHaveABudget(t *testing.T) {
 	}
 }
 
+// A trial is prolonged only while the results have room for that, and for all that follows.
+func TestProlongedTrialsHaveRoom(t *testing.T) {
+	instr, n := fixedLoad(), 0
+	instr.Sizes, instr.WarmUpMilliseconds, instr.FixedLoad.Profiles = sizes(64), new(int32(0)), nil
+	instr.FixedLoad.Repeats, instr.FixedLoad.DurationSeconds, instr.FixedLoad.DiscardSeconds = 10, 20, new(int32(1))
+	const loads = 8
+	for i := range loads {
+		instr.FixedLoad.Profiles = append(instr.FixedLoad.Profiles, v1alpha1.LoadProfile{Name: fmt.Sprintf("load%d", i), Size: "64", FramesPerSecond: new(int64(100_000 + i))})
+	}
+	b := newBench(simulated.HardCap{CapacityFramesPerSecond: 1e6})
+	b.spoil = func(r *measure.Record) {
+		// A queue grows in the last repeat of each time.
+		if r.Stage == stageFixedLoad {
+			if n++; n%10 == 0 {
+				r.Outcome.Directions[0].QueueGrowthNanoseconds = int64(2 * time.Millisecond)
+			}
+		}
+		if r.Outcome = Compact(*r); r.Stage == stageDiscard && len(asJSON(t, r)) > countsBytes {
+			t.Errorf("a discarded time takes %d bytes", len(asJSON(t, r)))
+		}
+	}
+	records, err := b.run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reserve := ExpectedBytes(instr) + freeBytes(instr)/furtherShare
+	taken, again := 0, len(MadeAgain(instr, records))
+	for _, r := range records {
+		taken += measurementOf(r.Stage).recordBytes(instr)
+	}
+	if taken > reserve || taken < reserve-20*recordBytes || again < 20 {
+		t.Errorf("%d records take %d bytes, %d of them were made again, and there is room for %d", len(records), taken, again, reserve)
+	}
+	for _, f := range Results(instr, records).Frames[0].FixedLoad {
+		if len(f.Repeats) != 10 || f.Profile == "load7" && !slices.Contains(f.Doubts, v1alpha1.DoubtQueueGrowing) {
+			t.Errorf("%s: %d repeats, doubts %v", f.Profile, len(f.Repeats), f.Doubts)
+		}
+	}
+}
+
+// Repeats of a fixed load are alike: where a queue grows in a later one, those before it are made again too.
+func TestRepeatsOfAFixedLoadAreAlike(t *testing.T) {
+	for name, test := range map[string]struct {
+		deadline int32
+		want     []float64
+		grows    bool
+	}{
+		"with time for all":      {0, []float64{2, 2, 4, 4, 4}, false},
+		"with time for one more": {16, []float64{2, 2, 2}, true},
+	} {
+		instr, n := fixedLoad(), 0
+		instr.Sizes, instr.FixedLoad.DurationSeconds, instr.FixedLoad.Repeats, instr.DeadlineSeconds = sizes(64), 2, 3, test.deadline
+		instr.FixedLoad.DiscardSeconds, instr.WarmUpMilliseconds = nil, new(int32(0))
+		instr.FixedLoad.Profiles = []v1alpha1.LoadProfile{{Name: "load", Size: "64", FramesPerSecond: new(int64(100_000))}}
+		b := newBench(simulated.HardCap{CapacityFramesPerSecond: 1e6})
+		b.spoil = func(r *measure.Record) {
+			if r.Stage != stageFixedLoad {
+				return
+			}
+			if n++; n == 2 {
+				r.Outcome.Directions[0].QueueGrowthNanoseconds = int64(1100 * time.Microsecond)
+			}
+		}
+		records, err := b.run(t, instr, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, durations(records, stageFixedLoad)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		figures := Results(instr, records)
+		f := figures.Frames[0].FixedLoad[0]
+		if len(f.Repeats) != 3 || slices.Contains(f.Doubts, v1alpha1.DoubtQueueGrowing) != test.grows {
+			t.Errorf("%s: %d repeats, doubts %v", name, len(f.Repeats), f.Doubts)
+		}
+		for _, r := range f.Repeats {
+			if r.TrialMilliseconds != int64(1000*test.want[len(test.want)-1]) {
+				t.Errorf("%s: repeat %d took %d ms", name, r.Repeat, r.TrialMilliseconds)
+			}
+		}
+		again := MadeAgain(instr, records)
+		if len(again) != len(test.want)-3 {
+			t.Errorf("%s: %v are made again", name, again)
+		}
+	}
+}
+
+// Each trial that is made again has the reason for which it was, and not another that would hold for it too.
+func TestReasonsOfTrialsThatAreMadeAgain(t *testing.T) {
+	record := func(sent uint64, growth time.Duration) measure.Record {
+		return measure.Record{Stage: stageFixedLoad, Trial: measure.Trial{DurationNanoseconds: int64(2 * time.Second), IntendedFramesPerSecond: 1000}, Outcome: measure.Outcome{
+			SendingNanoseconds: int64(2 * time.Second),
+			Directions:         []measure.DirectionOutcome{{IntendedFrames: 2000, SentFrames: sent, ReceivedFrames: sent, QueueGrowthNanoseconds: int64(growth)}},
+		}}
+	}
+	whole, short, grown, both := record(2000, 0), record(1900, 0), record(2000, 2*time.Millisecond), record(1900, 2*time.Millisecond)
+	longer := "a queue grew in a later repeat, so all of them are longer than 2s"
+	for name, test := range map[string]struct {
+		records []measure.Record
+		reached float64
+		want    []string
+	}{
+		"a later repeat grew":             {[]measure.Record{whole, grown}, 0, []string{longer, growth(grown)}},
+		"and the first was short":         {[]measure.Record{short, grown}, 0, []string{longer, growth(grown)}},
+		"disturbed, and its queue grew":   {[]measure.Record{both}, 10_000, []string{disturbance(both)}},
+		"its queue grew, and it is short": {[]measure.Record{both}, 0, []string{growth(both)}},
+	} {
+		s, p := sorter{reached: test.reached, prolongs: func(measure.Record) bool { return true }}, &part{phase: phase{measurement: fixedLoadMeasurement, size: measure.FrameSize(64)}}
+		for _, r := range test.records {
+			s.counts(p, r)
+		}
+		var got []string
+		for _, r := range p.invalid {
+			got = append(got, r.why)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		d := &warningList{seen: map[string]bool{}}
+		(&replay{parts: []*part{p}}).warnInvalid(d, measure.FrameSize(64))
+		if len(d.list) != 1 || !strings.HasSuffix(d.list[0].Message, fmt.Sprintf(": %d, the last because %s.", len(test.want), test.want[len(test.want)-1])) {
+			t.Errorf("%s: %+v", name, d.list)
+		}
+	}
+}
+
 // Repeats of a load whose trials took different times say so.
 func TestRepeatsOfDifferentLengths(t *testing.T) {
 	instr, n := atLoads(100_000, 2*time.Second), 0
@@ -281,8 +409,8 @@ func TestBudgetBeginsWithTheLog(t *testing.T) {
 	}
 	sides, _ := replaySides(instr, records, "")
 	for _, side := range sides {
-		if !side.started.Equal(records[0].Outcome.StartedAt) {
-			t.Errorf("side %t began at %v, want %v", side.side, side.started, records[0].Outcome.StartedAt)
+		if began := side.log[0].Outcome.StartedAt; !began.Equal(records[0].Outcome.StartedAt) {
+			t.Errorf("side %t began at %v, want %v", side.side, began, records[0].Outcome.StartedAt)
 		}
 	}
 	if len(sides) != 2 {

@@ -18,6 +18,8 @@ type receiveRateOf struct{ timed }
 
 var receiveRateMeasurement = receiveRateOf{timed{base{name: stageReceiveRate, noun: "receive rate"}}}
 
+func (receiveRateOf) countsOverTime(measure.Stage) bool { return true }
+
 func (receiveRateOf) phases(instr measure.Instructions, _ measure.Size) []phase {
 	return single(instr.ReceiveRate != nil)
 }

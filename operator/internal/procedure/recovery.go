@@ -48,6 +48,9 @@ func (recoveryOf) compact(o measure.Outcome) measure.Outcome { return countsOnly
 // evidence returns false: the trials are short, and reading it would lengthen the gaps.
 func (recoveryOf) evidence() bool { return false }
 
+// countsOverTime returns true for the overload.
+func (recoveryOf) countsOverTime(stage measure.Stage) bool { return stage == stageOverload }
+
 // isMadeAgain returns false: a trial after an overload that was interrupted shows nothing.
 func (recoveryOf) isMadeAgain() bool { return false }
 
@@ -152,7 +155,10 @@ func (recoveryOf) fill(w *replay, p *part, records []measure.Record) error {
 	}
 	end := last.end(r)
 	p.over = end != "" && (end != v1alpha1.RecoveryInterrupted || len(attempts)-len(p.invalid) >= maxRecoveries)
-	p.attempt, p.counted, p.invalid = *last, append([]measure.Record{last.overload}, last.counted()...), append(p.invalid, last.neutral()...)
+	p.attempt, p.counted = *last, append([]measure.Record{last.overload}, last.counted()...)
+	for _, r := range last.neutral() {
+		p.replace(interruptedBy(r), r)
+	}
 	if end == "" {
 		p.left = cleanTime(r.Recovery, int32(r.row-len(last.row())))
 		p.next, p.nextStage = w.reducedTrial(p), ""
@@ -169,17 +175,18 @@ func (w *replay) usable(p *part, attempts []attempt) (last *attempt, invalid int
 	}
 	disturbances := 0
 	for i, a := range attempts {
+		why := invalidReason(a.overload)
 		switch {
-		case invalidReason(a.overload) != "":
+		case why != "":
 			invalid++
 		case (disturbed(a.overload, reached) || stalled(a.overload)) && !a.overloaded(throughput) && disturbances < maxDisturbed:
-			invalid, disturbances = 0, disturbances+1
+			invalid, disturbances, why = 0, disturbances+1, cmp.Or(interruptedBy(a.overload), disturbance(a.overload))
 		default:
 			last, invalid, disturbances = &attempts[i], 0, 0
 			continue
 		}
 		last = nil
-		p.invalid = append(p.invalid, a.overload)
+		p.replace(why, a.overload)
 	}
 	return last, invalid
 }
@@ -273,7 +280,7 @@ func (w *replay) warnRecovery(d *warningList, p *part, result *v1alpha1.Recovery
 			"There is no recovery time: in each of %d attempts, more than %s passed between two trials, or the clock was set.", maxRecoveries, maxGap)
 	case v1alpha1.RecoveryInvalidOverload:
 		d.add(v1alpha1.WarningInvalidTrials, p.size,
-			"There is no recovery time: %d overloads in a row were invalid, the last because %s.", MaximumInvalidTrials, invalidReason(p.invalid[len(p.invalid)-1]))
+			"There is no recovery time: %d overloads in a row were invalid, the last because %s.", MaximumInvalidTrials, p.invalid[len(p.invalid)-1].why)
 	case v1alpha1.RecoveryTooFewFrames:
 		d.add(v1alpha1.WarningIrregularResult, p.size,
 			"There is no recovery time: a row of trials without loss needs %d frames of each direction, and one of %d ms at %d frames/s has %d; raise recovery.trialMilliseconds to %d, or recovery.maximumTrials.",

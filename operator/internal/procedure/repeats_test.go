@@ -260,6 +260,26 @@ func TestWithoutOneLimit(t *testing.T) {
 	}
 }
 
+// TestTooFewRepeats checks that two searches of a method that halves have no interval, and that three have one.
+func TestTooFewRepeats(t *testing.T) {
+	once := bracketed(1000, 1000, 1020, v1alpha1.CauseDeviceLoss)
+	for method, want := range map[v1alpha1.SearchMethod]map[int]v1alpha1.StatisticsLimit{
+		v1alpha1.MethodMLRsearch:                  {2: v1alpha1.LimitedByResolution, 3: v1alpha1.LimitedByResolution},
+		v1alpha1.MethodRFC2544:                    {2: v1alpha1.LimitedByTooFewRepeats, 3: v1alpha1.LimitedByResolution},
+		v1alpha1.MethodTST009WithLossVerification: {2: v1alpha1.LimitedByTooFewRepeats, 3: v1alpha1.LimitedByResolution},
+	} {
+		w := &replay{instr: instructions()}
+		w.instr.Throughput = &v1alpha1.Throughput{Method: method}
+		for repeats, limit := range want {
+			got := w.combineThroughput(slices.Repeat([]v1alpha1.ThroughputResult{once}, repeats), measure.FrameSize(64))[0]
+			few := limit == v1alpha1.LimitedByTooFewRepeats
+			if s := got.Statistics[0]; s.LimitedBy != limit || (s.ConfidenceLow == nil) != few || (s.ConfidenceHigh == nil) != few || s.N != int32(repeats) || len(got.Doubts) > 0 {
+				t.Errorf("%s, %d repeats: %+v", method, repeats, got)
+			}
+		}
+	}
+}
+
 // Bounds that contradict each other give an interval with each of them in it.
 func TestCombineRepeatsThatDiffer(t *testing.T) {
 	w := &replay{instr: instructions()}
@@ -273,6 +293,38 @@ func TestCombineRepeatsThatDiffer(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, got.Statistics); diff != "" || got.FramesPerSecond != 1015 || got.Censored != nil {
 		t.Errorf("%+v\n%s", got, diff)
+	}
+}
+
+// TestLatencyAtOtherLoads checks that delays of repeats have no interval where each repeat's share is another load.
+func TestLatencyAtOtherLoads(t *testing.T) {
+	w := &replay{instr: instructions()}
+	w.instr.Throughput = &v1alpha1.Throughput{Goals: []v1alpha1.Goal{{Name: "PDR", WidthPartsPerMillion: 5000}}}
+	share := &v1alpha1.LoadShare{Goal: "PDR", Percent: 50}
+	for name, test := range map[string]struct {
+		share *v1alpha1.LoadShare
+		loads []int64
+		want  bool
+	}{
+		"as far apart as two searches": {share, []int64{100_000, 99_500, 99_700}, true},
+		"further apart":                {share, []int64{100_000, 99_499, 99_700}, false},
+		"no share":                     {nil, []int64{100_000, 100_000}, true},
+	} {
+		var list []v1alpha1.LatencyResult
+		for i, load := range test.loads {
+			list = append(list, v1alpha1.LatencyResult{Load: "pdr50", IntendedFramesPerSecond: load, Share: test.share, Directions: []v1alpha1.LatencyDirectionResult{{
+				DirectionResult: v1alpha1.DirectionResult{Direction: string(measure.Forward), Latency: v1alpha1.Delays{Samples: 1000, P50Nanoseconds: 1000 + int64(i), P99Nanoseconds: 9000 + int64(i)}},
+			}}})
+		}
+		statistics := w.combineLatency(list)[0].Directions[0].Statistics
+		if len(statistics) != 2 {
+			t.Fatalf("%s: %+v", name, statistics)
+		}
+		for _, s := range statistics {
+			if (s.ConfidenceLow != nil) != test.want || (s.ConfidenceHigh != nil) != test.want || (s.LimitedBy == v1alpha1.LimitedByLoads) == test.want || len(s.Values) != len(test.loads) {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
 	}
 }
 

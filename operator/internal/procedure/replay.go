@@ -83,13 +83,27 @@ type part struct {
 	// records is how many there are of the part.
 	records int
 	// counted are the records that count, invalid those that do not.
-	counted, invalid []measure.Record
+	counted []measure.Record
+	invalid []replaced
 	// before is the time of those that do not count right before each that does.
 	before []time.Duration
 	// config, history and results are the search's, in stage Throughput.
 	config  search.Config
 	history []search.Trial
 	results []search.Result
+}
+
+// replaced is a record that does not count, and why, in one clause.
+type replaced struct {
+	measure.Record
+	why string
+}
+
+// replace stores records that do not count for a reason.
+func (p *part) replace(why string, records ...measure.Record) {
+	for _, r := range records {
+		p.invalid = append(p.invalid, replaced{r, why})
+	}
 }
 
 // recordedAs returns the stage of the next trial's record.
@@ -113,17 +127,17 @@ type replay struct {
 	instr measure.Instructions
 	// parts have begun; only the last of them may be open.
 	parts []*part
-	// started is when the first trial of the log began, also of another side or of a session that was dropped.
-	started time.Time
+	// log are all records, also those of another side and of sessions that were dropped.
+	log []measure.Record
 	// err says why the open part cannot continue.
 	err error
 	// side says whether the records are those with noisy neighbors.
 	side bool
 }
 
-// replayRecords goes through the phases along the records.
-func replayRecords(instr measure.Instructions, records []measure.Record, started time.Time) *replay {
-	w := &replay{instr: instr, started: started}
+// replayRecords goes through the phases along the records, which are those of a log or some of them.
+func replayRecords(instr measure.Instructions, records, log []measure.Record) *replay {
+	w := &replay{instr: instr, log: log}
 	if w.err = validate(instr); w.err != nil {
 		return w
 	}

@@ -3,6 +3,7 @@ package procedure
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -98,7 +99,8 @@ func (w *replay) calibration() []v1alpha1.CalibrationFrame {
 		frame := v1alpha1.CalibrationFrame{
 			Size:                   size.Name,
 			MaximumFramesPerSecond: signed(rate.highest),
-			LatencyBiasNanoseconds: bias.P50Nanoseconds,
+			LatencyBiasNanoseconds: bias.P50Nanoseconds, LowestLatencyBiasNanoseconds: bias.LowestP50Nanoseconds,
+			HighestLatencyBiasNanoseconds: bias.HighestP50Nanoseconds,
 		}
 		if w.instr.CalibrationTrials > 1 {
 			frame.LowestFramesPerSecond = new(signed(rate.lowest))
@@ -293,11 +295,12 @@ func summary(instr measure.Instructions, frames []v1alpha1.FrameResult) *v1alpha
 		return out
 	}
 	// The last of the loads asked for: nothing replaces one that was left out.
-	last := first.Latency[len(first.Latency)-1]
-	if last.Load != instr.Latency.Loads[len(instr.Latency.Loads)-1].Name {
+	name := instr.Latency.Loads[len(instr.Latency.Loads)-1].Name
+	at := slices.IndexFunc(first.Latency, func(l v1alpha1.LatencyResult) bool { return l.Load == name })
+	if at < 0 {
 		return out
 	}
-	worst := int64(0)
+	last, worst := first.Latency[at], int64(0)
 	for _, d := range last.Directions {
 		worst = max(worst, d.Latency.P99Nanoseconds)
 	}

@@ -143,6 +143,21 @@ func TestWarnings(t *testing.T) {
 			message: "The generator, not the device, bounds NDR and PDR from above: it could not send the next higher load in full, " +
 				"so the device may do better.",
 		},
+		"ceiling before a machine": {
+			device:  simulated.HardCap{CapacityFramesPerSecond: 50e6},
+			change:  func(i *measure.Instructions) { i.Calibration, i.Chain.Hop = nil, measure.HopTap },
+			code:    v1alpha1.WarningGeneratorCeiling,
+			message: "and not the device, bounds NDR and PDR from above: the next higher load was not sent in full, so the device may do better.",
+		},
+		"ceiling before a pod and a machine": {
+			device: simulated.HardCap{CapacityFramesPerSecond: 50e6},
+			change: func(i *measure.Instructions) {
+				i.Calibration, i.Chain.Hop, i.Chain.PodsFirst = nil, measure.HopTap, true
+			},
+			code: v1alpha1.WarningGeneratorCeiling,
+			message: "pods of the chain that work on the core that sends. To know the pods' part, measure the pods alone, " +
+				"or make the traffic on another node, so that generator and pods have separate cores.",
+		},
 		"near the calibrated ceiling": {
 			device:  simulated.HardCap{CapacityFramesPerSecond: 1_900_000},
 			code:    v1alpha1.WarningGeneratorCeiling,

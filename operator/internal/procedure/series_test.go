@@ -1,9 +1,10 @@
 package procedure
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/internal/measure"
 )
@@ -34,7 +35,7 @@ func TestWithSeries(t *testing.T) {
 			for _, m := range registry {
 				for _, stage := range []measure.Stage{m.stage(), stageDiscard} {
 					want := 0
-					if stage == measure.StageLatency || stage == stageFixedLoad || stage == stageSoak {
+					if stage == measure.StageLatency && test.instr.Latency != nil || stage == stageSoak && test.instr.Soak != nil {
 						want = test.slots
 					}
 					kept := Compact(measure.Record{Stage: stage, Outcome: WithSeries(test.instr, nil, stage, outcome)})
@@ -47,6 +48,39 @@ func TestWithSeries(t *testing.T) {
 			}
 			if outcome.Directions[0].Series == nil || len(outcome.Directions[0].Series.ReceivedFrames) != 50 {
 				t.Error("the outcome that is kept elsewhere has changed")
+			}
+		})
+	}
+}
+
+// Slots of 100 ms are kept of a trial of a minute, or coarser ones where there are many such trials, and
+// where trials were made again.
+func TestSeriesOfLongTrials(t *testing.T) {
+	one := fixedLoad()
+	one.Sizes, one.FixedLoad.Profiles = sizes(64), one.FixedLoad.Profiles[:1]
+	for name, test := range map[string]struct {
+		instr measure.Instructions
+		want  []int
+	}{
+		"two repeats":                  {one, []int{600, 600}},
+		"three loads, with two each":   {fixedLoad(), []int{300, 300, 300, 300, 300, 300}},
+		"two repeats, with many again": {one, []int{600, 600, 600, 600, 600, 300}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var records []measure.Record
+			var got []int
+			for range len(test.want) {
+				outcome := measure.Outcome{Directions: []measure.DirectionOutcome{{Series: seriesOf(600)}, {Series: seriesOf(600)}}}
+				outcome = WithSeries(test.instr, records, stageFixedLoad, outcome)
+				records = append(records, measure.Record{Stage: stageFixedLoad, Outcome: outcome})
+				n := 0
+				if s := outcome.Directions[1].Series; s != nil {
+					n = len(s.ReceivedFrames)
+				}
+				got = append(got, n)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}
@@ -69,12 +103,7 @@ func TestRoomForTrialsMadeAgain(t *testing.T) {
 			}
 			outcome = FitDistributions(instr, records, measure.StageLatency, WithSeries(instr, records, measure.StageLatency, outcome))
 			delay, lateness := distributionBytes(outcome)
-			taken += delay + lateness
-			for _, d := range outcome.Directions {
-				if d.Series != nil {
-					taken += len(d.Series.ReceivedFrames) * seriesSlotBytes / 2
-				}
-			}
+			taken += delay + lateness + seriesBytes(outcome)
 			room := EvidenceRoom(instr, ofEvidence)
 			taken, ofEvidence = taken+room, ofEvidence+room
 			records = append(records, measure.Record{Outcome: outcome})
@@ -85,13 +114,46 @@ func TestRoomForTrialsMadeAgain(t *testing.T) {
 	}
 }
 
-// A slot takes what the room is divided by.
+// A series counts with the bytes that it takes, also where frames are missing and delays are long.
 func TestSeriesBytes(t *testing.T) {
-	text, err := json.Marshal(seriesOf(64))
-	if err != nil {
-		t.Fatal(err)
+	usual, none := seriesOf(64), &measure.Series{SlotNanoseconds: 1}
+	for name, s := range map[string]*measure.Series{"usual": usual, "overloaded": overloadedSeries(64), "without slots": none} {
+		with := asJSON(t, measure.DirectionOutcome{Series: s})
+		without := asJSON(t, measure.DirectionOutcome{})
+		if got, want := seriesBytes(measure.Outcome{Directions: []measure.DirectionOutcome{{Series: s}, {}}}), len(with)-len(without); got != want && s != none {
+			t.Errorf("%s: %d bytes, and it takes %d", name, got, want)
+		}
 	}
-	if n := len(text); n > 64*seriesSlotBytes/2 || n < 64*seriesSlotBytes/2*4/5 {
-		t.Errorf("a series of 64 slots takes %d bytes, expected are %d", n, 64*seriesSlotBytes/2)
+	if n := 2 * usual.Bytes(); n > 64*seriesSlotBytes || n < 64*seriesSlotBytes*4/5 {
+		t.Errorf("two usual series of 64 slots take %d bytes, expected are %d", n, 64*seriesSlotBytes)
+	}
+}
+
+// overloadedSeries has missing frames in each slot, and delays of seconds.
+func overloadedSeries(slots int) *measure.Series {
+	s := &measure.Series{SlotNanoseconds: int64(100 * time.Millisecond)}
+	for range slots {
+		s.Add(1_488_095, 341_230, 341_230*2_594_123_456, 5_142_022_345)
+	}
+	return s
+}
+
+// Series that are longer than usual take no more than their share.
+func TestSeriesOfAnOverload(t *testing.T) {
+	instr := soakOf(60*5*time.Minute, 5*time.Minute)
+	var records []measure.Record
+	taken := 0
+	for range 60 {
+		outcome := measure.Outcome{Directions: []measure.DirectionOutcome{{Series: overloadedSeries(1024)}, {Series: overloadedSeries(1024)}}}
+		outcome = WithSeries(instr, records, stageSoak, outcome)
+		for _, d := range outcome.Directions {
+			if d.Series != nil {
+				taken += len(asJSON(t, d.Series))
+			}
+		}
+		records = append(records, measure.Record{Index: len(records), Stage: stageSoak, Outcome: outcome})
+	}
+	if room := freeBytes(instr) / furtherShare; taken > room || taken < room/4 {
+		t.Errorf("the series take %d bytes, and have room of %d", taken, room)
 	}
 }

@@ -3,7 +3,6 @@ package procedure
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -16,14 +15,18 @@ import (
 // session: time has passed, and the chain may have been launched again. So nothing that one figure
 // rests on is made in two sessions. What was under way is made again from its start.
 
-// loadResumed is the load of the warm-up that begins a session in the middle of the measurement.
+// loadResumed is the load of the warm-up and of the delays without a device that begin a session in the middle of the
+// measurement.
 const loadResumed = "resumed"
 
 // sessionOf returns the session in which a record was made.
 func sessionOf(r measure.Record) string { return r.Measurer }
 
-// isResumed reports whether a record is a session's own warm-up, which is no part of the procedure.
-func isResumed(r measure.Record) bool {
+// isResumed reports whether a record begins a session, and is no part of the procedure.
+func isResumed(r measure.Record) bool { return isWarmUpAgain(r) || isRecalibration(r) }
+
+// isWarmUpAgain reports whether a record is a session's own warm-up.
+func isWarmUpAgain(r measure.Record) bool {
 	return r.Stage == measure.StageWarmUp && r.Load == loadResumed
 }
 
@@ -53,21 +56,17 @@ func replaySides(instr measure.Instructions, records []measure.Record, session s
 			next = sessionOf(records[i+1])
 		}
 		if next != "" && next != sessionOf(r) {
-			found.end(instr, kept, records[0].Outcome.StartedAt)
+			found.end(instr, kept, records)
 		}
 	}
-	started := time.Time{}
-	if len(records) > 0 {
-		started = records[0].Outcome.StartedAt
-	}
-	return replayEach(instr, kept, started), found
+	return replayEach(instr, kept, records), found
 }
 
-// replayEach replays the records of each side. The first trial of the log began at started.
-func replayEach(instr measure.Instructions, kept [][]measure.Record, started time.Time) []*replay {
+// replayEach replays the records of each side of a log.
+func replayEach(instr measure.Instructions, kept [][]measure.Record, log []measure.Record) []*replay {
 	out := make([]*replay, len(kept))
 	for n, side := range sidesOf(instr) {
-		out[n] = replayRecords(instr, kept[n], started)
+		out[n] = replayRecords(instr, kept[n], log)
 		out[n].side = side
 	}
 	return out
@@ -75,8 +74,8 @@ func replayEach(instr measure.Instructions, kept [][]measure.Record, started tim
 
 // end leaves the records that count after the end of a session: of each side, those before the unit
 // that one of them is in. An error stays what it is: the measurement does not continue after it.
-func (s *severed) end(instr measure.Instructions, kept [][]measure.Record, started time.Time) {
-	sides := replayEach(instr, kept, started)
+func (s *severed) end(instr measure.Instructions, kept [][]measure.Record, log []measure.Record) {
+	sides := replayEach(instr, kept, log)
 	for _, w := range sides {
 		if w.err != nil {
 			return
@@ -113,11 +112,17 @@ func (p phase) inUnitOf(o phase) bool {
 	return p.size.Name == o.size.Name && p.repeat == o.repeat
 }
 
-// resume returns the warm-up with which a session begins in the middle of the measurement, and
-// false where none is needed.
+// resume returns what a session begins with in the middle of the measurement, the delay without a device and a
+// warm-up, and false where nothing is needed.
 func (w *replay) resume(records []measure.Record, session string) (Step, bool) {
+	if session == "" {
+		return Step{}, false
+	}
+	if step, ok := w.recalibration(session); ok {
+		return step, true
+	}
 	open := w.open()
-	if session == "" || open.path() != PathChain || open.stage() == measure.StageWarmUp || warmUpNanoseconds(w.instr) == 0 {
+	if open.path() != PathChain || open.stage() == measure.StageWarmUp || warmUpNanoseconds(w.instr) == 0 {
 		return Step{}, false
 	}
 	for _, r := range records {
@@ -139,7 +144,7 @@ func (w *replay) resume(records []measure.Record, session string) (Step, bool) {
 const maxSessions = 32
 
 // sessionsOf returns the sessions in their order, and what they mean for the figures.
-func sessionsOf(instr measure.Instructions, records []measure.Record, found severed) ([]v1alpha1.Session, v1alpha1.Warning) {
+func sessionsOf(instr measure.Instructions, records []measure.Record, sides []*replay, found severed) ([]v1alpha1.Session, v1alpha1.Warning) {
 	var list []v1alpha1.Session
 	at := map[int]int{}
 	calibrated := 0
@@ -171,11 +176,49 @@ func sessionsOf(instr measure.Instructions, records []measure.Record, found seve
 	soaks := slices.Compact(slices.Sorted(slices.Values(found.soaks)))
 	message := fmt.Sprintf("The measurement was made in %d sessions; %d trials of what was under way when one ended were made again and do not count.", len(list), len(again))
 	if instr.Calibration != nil && calibrated < len(list)-1 {
-		message += " The calibration is that of an earlier session."
+		of := "calibration"
+		if instr.DelayCalibrationTrials > 0 {
+			of = "calibrated rate"
+		}
+		message += fmt.Sprintf(" The %s, and with it the highest load, is that of an earlier session.", of)
+	}
+	if instr.DelayCalibrationTrials > 0 {
+		message += sides[0].delaysOfSessions(list)
 	}
 	if len(soaks) > 0 {
 		message += fmt.Sprintf(" The soak of %s has intervals of several sessions.", words(soaks))
 	}
+	bursts, shares := laterSessions(sides)
+	if len(shares) > 0 {
+		message += fmt.Sprintf(" Loads are shares of a throughput of an earlier session: %s.", words(shares))
+	}
+	if len(bursts) > 0 {
+		message += fmt.Sprintf(" There is no corrected buffer of %s, as the throughput is of an earlier session.", words(bursts))
+	}
 	warning := v1alpha1.Warning{Code: v1alpha1.WarningSeveralSessions, Message: excerpt.Text(message, maxWarningBytes)}
 	return list[:min(len(list), maxSessions)], warning
+}
+
+// laterSessions returns what rests on a throughput of an earlier session: the sizes of bursts, and the measurements
+// whose load is a share of it.
+func laterSessions(sides []*replay) (bursts, shares []string) {
+	for _, w := range sides {
+		for _, p := range w.parts {
+			switch {
+			case calibrates(p.stage()) || !w.ofLaterSession(p):
+			case p.measurement == backToBackMeasurement:
+				bursts = append(bursts, p.size.String())
+			case p.load.Goal != "":
+				shares = append(shares, fmt.Sprintf("%s of %s", p.stage(), p.size))
+			}
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(bursts))), slices.Compact(slices.Sorted(slices.Values(shares)))
+}
+
+// ofLaterSession reports whether a part began after the session that found its size's throughput.
+func (w *replay) ofLaterSession(p *part) bool {
+	throughput := w.findRepeat(measure.StageThroughput, p.size, p.repeat)
+	return throughput != nil && len(throughput.counted) > 0 && len(p.counted) > 0 &&
+		sessionOf(*throughput.last()) != sessionOf(p.counted[0])
 }

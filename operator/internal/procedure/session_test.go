@@ -38,7 +38,11 @@ var sessionless = cmp.Options{
 	cmpopts.IgnoreSliceElements(func(w v1alpha1.Warning) bool { return w.Code == v1alpha1.WarningSeveralSessions }),
 	// A soak that continued has the gap in its times.
 	cmpopts.IgnoreFields(v1alpha1.SoakInterval{}, "StartSeconds"),
+	// It is left out where the throughput is of an earlier session.
+	cmpopts.IgnoreFields(v1alpha1.BackToBackResult{}, "CorrectedBufferNanoseconds"),
 }
+
+const calibratedEarlier = "and with it the highest load, is that of an earlier session."
 
 // Wherever a measurement is stopped, the figures are those of one that was not, and nothing but a
 // soak has trials of two sessions.
@@ -66,17 +70,20 @@ func TestSessions(t *testing.T) {
 					t.Fatalf("cut at %d, in stage %s: %s", cut, undisturbed[cut-1].Stage, diff)
 				}
 				checkSevered(t, instr, records, cut)
+				checkShared(t, instr, records, got)
 				if p := Progress(instr, records); p.Percent != 100 || p.Trials != len(records) {
 					t.Errorf("cut at %d: %+v", cut, p)
 				}
 				discarded := len(records) - len(undisturbed)
-				if slices.ContainsFunc(records, isResumed) {
-					discarded--
+				for _, r := range records {
+					if isResumed(r) {
+						discarded--
+					}
 				}
 				late := slices.ContainsFunc(records[cut:], func(r measure.Record) bool {
 					return r.Stage == measure.StageCalibrateRate || r.Stage == measure.StageCalibrateLatency
 				})
-				if said := strings.Contains(got.Warnings[0].Message, "The calibration is that of an earlier session."); said == late {
+				if said := strings.Contains(got.Warnings[0].Message, calibratedEarlier); said == late {
 					t.Errorf("cut at %d: the calibration is of the second session: %t, and %s", cut, late, got.Warnings[0].Message)
 				}
 				if s := got.Sessions; len(s) != 2 || s[0].Trials != int32(cut) || s[1].Trials != int32(len(records)-cut) ||
@@ -92,6 +99,32 @@ func TestSessions(t *testing.T) {
 func replayOf(instr measure.Instructions, records []measure.Record) *replay {
 	sides, _ := replaySides(instr, records, "")
 	return sides[0]
+}
+
+// checkShared fails where the warning does not name what rests on a throughput of another session, or names
+// anything else.
+func checkShared(t *testing.T, instr measure.Instructions, records []measure.Record, got Figures) {
+	t.Helper()
+	message := got.Warnings[0].Message
+	sessions := map[measure.Stage]string{}
+	for _, p := range replayOf(instr, records).parts {
+		if len(p.counted) > 0 && (p.stage() != stageSoak || p.load.Goal != "") {
+			sessions[p.stage()] = sessionOf(p.counted[0])
+		}
+	}
+	for stage, said := range map[measure.Stage]string{
+		stageRecovery: "Recovery of 64 bytes", stageSoak: "Soak of 64 bytes", stageBackToBack: "There is no corrected buffer of 64 bytes,",
+		measure.StageCalibrateLoad: string(measure.StageCalibrateLoad),
+	} {
+		session, measured := sessions[stage]
+		later := measured && !calibrates(stage) && session != sessions[measure.StageThroughput]
+		if strings.Contains(message, said) != later {
+			t.Errorf("%s is of a later session than the throughput: %t, and %s", stage, later, message)
+		}
+		if b := got.Frames[0].BackToBack; stage == stageBackToBack && b != nil && (b.CorrectedBufferNanoseconds == nil) != later {
+			t.Errorf("bursts are of a later session: %t, and the corrected buffer is %v", later, b.CorrectedBufferNanoseconds)
+		}
+	}
 }
 
 // checkSevered fails where a figure rests on two sessions.
@@ -131,7 +164,7 @@ func TestManySessions(t *testing.T) {
 	}
 	message := figures.Warnings[0].Message
 	if figures.Warnings[0].Code != v1alpha1.WarningSeveralSessions || len(figures.Sessions) < 3 ||
-		!strings.Contains(message, "sessions; ") || !strings.HasSuffix(message, "The calibration is that of an earlier session.") {
+		!strings.Contains(message, "sessions; ") || !strings.HasSuffix(message, calibratedEarlier) {
 		t.Errorf("%+v, %s", figures.Sessions, message)
 	}
 	if Progress(instr, records).Percent != 100 {

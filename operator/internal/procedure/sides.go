@@ -147,7 +147,7 @@ func Results(instr measure.Instructions, records []measure.Record) Figures {
 	if len(sides) > 1 {
 		out.compare(sides[0], sides[1])
 	}
-	if list, warning := sessionsOf(instr, records, found); len(list) > 1 {
+	if list, warning := sessionsOf(instr, records, sides, found); len(list) > 1 {
 		out.Sessions, out.Warnings = list, append([]v1alpha1.Warning{warning}, out.Warnings...)
 	}
 	return out

@@ -26,7 +26,8 @@ func ExpectedBytes(instr measure.Instructions) int {
 }
 
 // One over so many of what the expected records leave free is what all evidence may take, and what
-// distributions and series each may. A third stays free, for the records of trials that are made again.
+// distributions, series and records that are made again so that a trial can be longer each may. The rest, a
+// sixth, is for other trials that are made again, and for records that are larger than expected.
 const (
 	evidenceShare = 3
 	furtherShare  = 6
@@ -70,8 +71,9 @@ func expectedPhases(instr measure.Instructions) []expectedPhase {
 }
 
 // countsOnly returns an outcome without delays, for trials of which only counts and the wait before the
-// departure are figures: its record is less than half as large. A doubt that does not make the trial invalid is its code alone, once:
-// sentences about both directions of each short trial would be most of the record.
+// departure are figures: its record is less than half as large. A doubt that does not make the trial
+// invalid is its code alone, once: sentences about both directions of each short trial would be most of
+// the record.
 func countsOnly(outcome measure.Outcome) measure.Outcome {
 	outcome.Directions = slices.Clone(outcome.Directions)
 	for i := range outcome.Directions {

@@ -18,7 +18,13 @@ type soakOfLoad struct{ timed }
 var soakMeasurement = soakOfLoad{timed{base{name: stageSoak, noun: "load"}}}
 
 func (soakOfLoad) distributions() bool { return true }
-func (soakOfLoad) series() bool        { return true }
+
+func (soakOfLoad) series(instr measure.Instructions) (int, time.Duration) {
+	if s := instr.Soak; s != nil {
+		return intervals(s), time.Duration(seconds(s.IntervalSeconds))
+	}
+	return 0, 0
+}
 
 func (soakOfLoad) check(instr measure.Instructions) error {
 	if s := instr.Soak; s != nil && (s.DurationSeconds < 1 || s.IntervalSeconds < 1) {
@@ -118,7 +124,7 @@ func lostOf(_ measure.Outcome, d measure.DirectionOutcome) uint64 { return d.Los
 func (w *replay) soakResult(p *part) *v1alpha1.SoakResult {
 	out := &v1alpha1.SoakResult{
 		IntendedFramesPerSecond: signed(p.next.IntendedFramesPerSecond), End: v1alpha1.SoakCompleted,
-		Bias:                w.biasAt(p.size, signed(p.next.IntendedFramesPerSecond)),
+		Bias:                w.biasAt(p.size, signed(p.next.IntendedFramesPerSecond), p),
 		LossPartsPerMillion: p.lossAt(p.next.IntendedFramesPerSecond, lostOf), Share: w.shareOf(p), Doubts: loadDoubtsOf(p.counted),
 		AwayPartsPerMillion: awayOf(p.counted), Lateness: latenessOf(p.counted...),
 	}

@@ -57,7 +57,11 @@ func (tcpOf) path(ph phase) Path {
 func (tcpOf) title(w *replay, ph phase) string { return connections(ph.streams) + w.ofRepeat(ph) }
 
 func (tcpOf) recordBytes(instr measure.Instructions) int {
-	return tcpRecordBytes + len(measure.TCPDirections(instr.TCP.Directions))*tcpDirectionBytes
+	directions := v1alpha1.DirectionsBoth
+	if instr.TCP != nil {
+		directions = instr.TCP.Directions
+	}
+	return tcpRecordBytes + len(measure.TCPDirections(directions))*tcpDirectionBytes
 }
 
 func (tcpOf) reportRun(w *replay, figures *Figures)                     { figures.TCP = w.tcpResult() }

@@ -15,6 +15,8 @@ type throughputOf struct{ base }
 
 var throughputMeasurement = throughputOf{base{name: measure.StageThroughput, noun: "throughput"}}
 
+func (throughputOf) countsOverTime(measure.Stage) bool { return true }
+
 func (throughputOf) repetition() repetition { return repeatedly }
 
 func (throughputOf) check(instr measure.Instructions) error {

@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 
 	"k8s.io/utils/ptr"
@@ -51,24 +52,36 @@ func (w *replay) warnUnsteadyLatency(d *warningList, size measure.Size) {
 	}
 }
 
-// warnBelowBias explains a delay with the device that is below the delay without it, at the same load
-// or where that is not known, at a low one.
-func (w *replay) warnBelowBias(d *warningList, size measure.Size, load string, bias *v1alpha1.LatencyBias, with v1alpha1.DirectionResult) {
-	low, known := w.latencyBias(size)
-	if !known || with.Latency.Samples == 0 || with.Latency.P50Nanoseconds >= cmp.Or(bias, &low).P50Nanoseconds {
+// warnBelowBias explains a delay of parts with the device that is below the median of those that were measured without
+// it, at the same load or where that is not known, at a low one. It says whether the delay is below the lowest of them,
+// or within their spread.
+func (w *replay) warnBelowBias(d *warningList, size measure.Size, load string, bias *v1alpha1.LatencyBias, with v1alpha1.DirectionResult, parts ...*part) {
+	without := cmp.Or(bias, w.lowBias(size, sessionsIn(parts)))
+	if without == nil || with.Latency.Samples == 0 || with.Latency.P50Nanoseconds >= without.P50Nanoseconds {
+		return
+	}
+	if lowest, _ := spreadOf(*without); with.Latency.P50Nanoseconds >= lowest {
+		at := "at the same load"
+		if bias == nil {
+			at = fmt.Sprintf("at %d frames/s, where caches are cold and cores sleep between frames", w.lowCalibrationRate(size))
+		}
+		d.add(v1alpha1.WarningDelayWithinBias, size,
+			"At load %s the median delay of direction %s is %d ns. Without a device, %s, the median is %d ns, and trials differ from %s: "+
+				"the delay is below that median and within this spread, so what the device adds does not show; do not subtract the bias.",
+			load, with.Direction, with.Latency.P50Nanoseconds, at, without.P50Nanoseconds, biasInWords(*without))
 		return
 	}
 	if bias != nil {
 		d.add(v1alpha1.WarningDelayBelowBias, size,
-			"At load %s the median delay of direction %s is %d ns, below the %d ns without a device at the same load: "+
+			"At load %s the median delay of direction %s is %d ns, below the %s without a device at the same load: "+
 				"what the device adds is less than what the generator's own delay varies by; do not subtract it.",
-			load, with.Direction, with.Latency.P50Nanoseconds, bias.P50Nanoseconds)
+			load, with.Direction, with.Latency.P50Nanoseconds, biasInWords(*bias))
 		return
 	}
 	d.add(v1alpha1.WarningDelayBelowBias, size,
-		"At load %s the median delay of direction %s is %d ns, below the %d ns without a device. That was measured at %d frames/s, "+
+		"At load %s the median delay of direction %s is %d ns, below the %s without a device. That was measured at %d frames/s, "+
 			"where caches are cold and cores sleep between frames, so it does not hold for this load; do not subtract it.",
-		load, with.Direction, with.Latency.P50Nanoseconds, low.P50Nanoseconds, w.lowCalibrationRate(size))
+		load, with.Direction, with.Latency.P50Nanoseconds, biasInWords(*without), w.lowCalibrationRate(size))
 }
 
 // warnLowest does what warnBelowBias does for the lowest median of each direction, of all trials of a part.
@@ -87,9 +100,9 @@ func (w *replay) warnLowest(d *warningList, p *part) {
 			}
 		}
 	}
-	bias := w.biasAt(p.size, signed(p.counted[0].Trial.IntendedFramesPerSecond))
+	bias := w.biasAt(p.size, signed(p.counted[0].Trial.IntendedFramesPerSecond), p)
 	for _, direction := range order {
-		w.warnBelowBias(d, p.size, p.load.Name, bias, lowest[direction])
+		w.warnBelowBias(d, p.size, p.load.Name, bias, lowest[direction], p)
 	}
 }
 

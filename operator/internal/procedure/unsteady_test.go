@@ -255,13 +255,3 @@ func TestGeneratorWarnings(t *testing.T) {
 		})
 	}
 }
-
-func TestKernelsThatStarveSoftirqs(t *testing.T) {
-	for kernel, want := range map[string]bool{
-		"6.4.16 #1": true, "5.15.0-91-generic": true, "6.5.0": false, "6.12.107+deb13-amd64": false, "7.0": false, "": false, "unknown": false,
-	} {
-		if got := starvesSoftirqs(&measure.Fingerprint{Kernel: kernel}); got != want {
-			t.Errorf("%q: %v, want %v", kernel, got, want)
-		}
-	}
-}

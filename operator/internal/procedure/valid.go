@@ -30,14 +30,14 @@ func (p *part) unreliable(inARow int) error {
 		return &measure.Failure{
 			Reason: v1alpha1.ReasonGeneratorUnreliable,
 			Err: fmt.Errorf("%d trials in a row of stage %q with load %s were invalid, the last because %s",
-				inARow, p.stage(), p.load.Name, invalidReason(last)),
+				inARow, p.stage(), p.load.Name, last.why),
 			Remedy: "give the generator dedicated CPUs, or ask for less",
 		}
 	}
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonGeneratorUnreliable,
 		Err: fmt.Errorf("%d trials in a row of stage %q with %s were invalid, the last because %s",
-			inARow, p.stage(), p.size, invalidReason(last)),
+			inARow, p.stage(), p.size, last.why),
 		Remedy: "give the generator dedicated CPUs, or lower maximumFramesPerSecond",
 	}
 }

@@ -1,7 +1,6 @@
 package procedure
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -135,13 +134,18 @@ func warnInversion(d *warningList, p *part) {
 }
 
 func warnLoad(d *warningList, p *part) {
-	if p.skipped {
+	switch {
+	case p.skipped && strings.HasSuffix(p.load.Name, v1alpha1.BaselineLoadSuffix):
+		d.add(v1alpha1.WarningLoadNotDerived, p.size,
+			"Load %s is the baseline's rate, %d frames/s. It is above the throughput of this run, so it was not measured.",
+			p.load.Name, ptr.Deref(p.load.FramesPerSecond, 0))
+		return
+	case p.skipped:
 		d.add(v1alpha1.WarningLoadNotDerived, p.size,
 			"Load %s is %d %% of the throughput of %s, which was not found, so it was not measured.",
 			p.load.Name, ptr.Deref(p.load.Percent, 0), p.load.Goal)
 		return
-	}
-	if !p.over {
+	case !p.over:
 		return
 	}
 	warnUnsent(d, p, "load "+p.load.Name)
@@ -154,14 +158,7 @@ func (w *replay) warnInvalid(d *warningList, size measure.Size) {
 			continue
 		}
 		for _, r := range p.invalid {
-			count, why = count+1, cmp.Or(invalidReason(r), interruptedBy(r))
-			switch {
-			case why != "":
-			case hasSeries(r.Stage):
-				why = growth(r)
-			default:
-				why = disturbance(r)
-			}
+			count, why = count+1, r.why
 		}
 	}
 	if count > 0 {
@@ -188,7 +185,7 @@ func (w *replay) warnDoubts(d *warningList, size measure.Size) {
 	}
 	for _, code := range []string{
 		v1alpha1.WarningGeneratorCeiling, v1alpha1.WarningStretchedTrials, v1alpha1.WarningUnsteadyPacing, v1alpha1.WarningRefragmented,
-		v1alpha1.WarningLateFrames, v1alpha1.WarningFramesUnaccounted,
+		v1alpha1.WarningLateFrames, v1alpha1.WarningFramesUnaccounted, v1alpha1.WarningSoftirqStarved,
 	} {
 		if counts[code] > 0 {
 			d.add(code, size, "The generator doubted %d of the %d trials that count, the last because %s.",
@@ -228,6 +225,11 @@ func warningsFor(r measure.Record) map[string]string {
 		switch doubt.Code {
 		case measure.DoubtReceiveDrops, measure.DoubtTransmitUnproven:
 			code = v1alpha1.WarningGeneratorCeiling
+		case measure.DoubtStarved:
+			// Only delays are in doubt where the trial lost nothing.
+			if code = v1alpha1.WarningSoftirqStarved; r.Outcome.LossOverTime() > 0 {
+				code = v1alpha1.WarningGeneratorCeiling
+			}
 		case measure.DoubtRefragmented, measure.DoubtFragmentsUnknown:
 			code = v1alpha1.WarningRefragmented
 		case measure.DoubtUnaccounted:
@@ -246,7 +248,8 @@ func warningsFor(r measure.Record) map[string]string {
 
 // coveredByOtherWarning reports whether a doubt adds nothing: the search and the latency loads
 // count frames that were not sent, a generator at its limit is always late and fills queues, and
-// drops in a trial without loss were not of the trial's frames.
+// drops in a trial without loss were not of the trial's frames. Late frames of a trial without loss matter only where its
+// delays are figures.
 func coveredByOtherWarning(r measure.Record, code string) bool {
 	switch code {
 	case measure.DoubtUnsent, measure.DoubtTransmitDrops, measure.DoubtOverflow, measure.DoubtLateArrivals:
@@ -255,6 +258,9 @@ func coveredByOtherWarning(r measure.Record, code string) bool {
 		return (r.Stage == measure.StageThroughput || r.Stage == measure.StageCalibrateRate) && fellShort(r)
 	case measure.DoubtStretched:
 		return r.Stage == measure.StageCalibrateRate && fellShort(r)
+	case measure.DoubtStarved:
+		m := measurementOf(r.Stage)
+		return r.Outcome.LossOverTime() == 0 && (m == nil || !m.distributions())
 	case measure.DoubtFragmentsUnknown:
 		return r.Outcome.LossRatio() == 0
 	case measure.DoubtReceiveDrops:

@@ -13,20 +13,26 @@ func baselineSection(doc Document) section {
 		return section{}
 	}
 	s := section{title: fmt.Sprintf("Against the baseline %s", doc.Baseline.RunRef.Name), columns: []column{
-		left("Of"), left("Figure"), left("At"), number("Baseline"), number("This run"), number("Difference %"),
+		left("Of"), left("Figure"), left("At"), number(baselineLoad), number(measuredLoad), number("Baseline"), number("This run"), number("Difference %"),
 		number(pValue), left(baselineDoubts),
 	}}
 	for _, f := range doc.Baseline.Figures {
 		s.rows = append(s.rows, []string{
-			about(f.FigureKey), string(f.Metric), orNone(f.Goal + f.Load), count(f.Baseline), known(f.Measured, count[int64]),
+			about(f.FigureKey), string(f.Metric), orNone(f.Goal + f.Load),
+			known(f.BaselineLoadFramesPerSecond, kiloFrames), known(f.MeasuredLoadFramesPerSecond, kiloFrames), count(f.Baseline), known(f.Measured, count[int64]),
 			known(f.DifferencePartsPerMillion, signedPercent), known(f.PValuePartsPerMillion, baseline.Probability), orNone(codes(f.Doubts)),
 		})
 	}
-	return dropIfEmpty(dropIfEmpty(s, pValue), baselineDoubts)
+	for _, head := range []string{baselineLoad, measuredLoad, pValue, baselineDoubts} {
+		s = dropIfEmpty(s, head)
+	}
+	return s
 }
 
 // Heads of columns that not every comparison has.
 const (
+	baselineLoad   = "Baseline's load kfps"
+	measuredLoad   = "This load kfps"
 	pValue         = "p (Welch)"
 	baselineDoubts = "Doubts about the baseline"
 )

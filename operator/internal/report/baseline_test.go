@@ -14,7 +14,7 @@ func baselineReport() *v1alpha1.BaselineReport {
 	return &v1alpha1.BaselineReport{RunRef: v1alpha1.LocalReference{Name: "router-last-week"}, UID: "7c1f", PlanDigest: "sha256:1", Figures: []v1alpha1.BaselineFigure{
 		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricThroughputFramesPerSecond, Goal: "NDR"}, Baseline: 250000, Measured: new(int64(231480)), DifferencePartsPerMillion: new(int64(-74080)),
 			Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtMaximumLoad}, PValuePartsPerMillion: new(int64(31_000))},
-		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLoss, Load: "idle"}, Baseline: 0, Measured: new(int64(3))},
+		{FigureKey: v1alpha1.FigureKey{Size: "64", Metric: v1alpha1.MetricLoss, Load: "idle"}, Baseline: 0, Measured: new(int64(3)), BaselineLoadFramesPerSecond: new(int64(1000)), MeasuredLoadFramesPerSecond: new(int64(1049))},
 		{FigureKey: v1alpha1.FigureKey{Streams: 4, Metric: v1alpha1.MetricTCPGoodput}, Baseline: 9_000_000_000},
 	}}
 }
@@ -27,7 +27,7 @@ func TestBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	for format, wanted := range map[Format][]string{
-		FormatTable: {"AGAINST THE BASELINE ROUTER-LAST-WEEK", "p (Welch)", "0.031", "MaximumLoad", "-7.41", "4 TCP connections", "250000"},
+		FormatTable: {"AGAINST THE BASELINE ROUTER-LAST-WEEK", "p (Welch)", "0.031", "MaximumLoad", "-7.41", "4 TCP connections", "250000", "Baseline's load kfps", "1.000", "1.049"},
 		FormatJSON:  {`"baseline": 250000`, `"name": "router-last-week"`},
 		FormatCSV:   {"ThroughputFramesPerSecond,64,NDR,,,,,,,,,,,Baseline,64,250000,frames/s,"},
 	} {

@@ -19,6 +19,13 @@ func coresIfKnown(milliCPU *int64) string {
 	return cores(*milliCPU)
 }
 
+func percentIfKnown(partsPerMillion *int64) string {
+	if partsPerMillion == nil {
+		return none
+	}
+	return percent(*partsPerMillion)
+}
+
 func countIfKnown(n *int64) string {
 	if n == nil {
 		return none
@@ -61,13 +68,13 @@ func eachCPU(doc Document, visit func(c use)) {
 
 func nodeCPUSection(doc Document) section {
 	s := section{title: "Cores used on the chain's node, by all processes", columns: []column{
-		number("Size"), left("At"), number("Trials"), number("CPUs"), number("User"), number("System"), number("Interrupt"),
+		number("Size"), left("At"), number("Trials"), number(sendingHead), number("CPUs"), number("User"), number("System"), number("Interrupt"),
 		number("Softirq"), number("of it deferred"), number("Guests"), number("Steal"),
 	}}
 	eachCPU(doc, func(c use) {
 		if n := c.Node; n != nil {
 			s.rows = append(s.rows, []string{
-				c.frames, usedFor(c.FigureKey), count(c.Trials), count(n.CPUs), cores(n.UserMilliCPU), cores(n.SystemMilliCPU),
+				c.frames, usedFor(c.FigureKey), count(c.Trials), percentIfKnown(c.SendingPartsPerMillion), count(n.CPUs), cores(n.UserMilliCPU), cores(n.SystemMilliCPU),
 				cores(n.IRQMilliCPU), cores(n.SoftirqMilliCPU), coresIfKnown(n.SoftirqThreadsMilliCPU), cores(n.GuestMilliCPU), cores(n.StealMilliCPU),
 			})
 		}
@@ -75,19 +82,19 @@ func nodeCPUSection(doc Document) section {
 	if len(s.rows) > 0 {
 		s.notes = []string{"Forwarding by a pod counts as softirq. Where the generator is on the same node, its softirq time is included."}
 	}
-	return s
+	return withSending(dropIfEmpty(s, sendingHead))
 }
 
 func functionCPUSection(doc Document) section {
 	s := section{title: "Cores used by each function", columns: []column{
-		number("Size"), left("At"), left("Function"), number("Process"),
+		number("Size"), left("At"), number(sendingHead), left("Function"), number("Process"),
 		number("Guest: user"), number("Guest: system"), number("Guest: interrupt"), number("Guest: softirq"), number("Guest: steal"),
 		number("Node: vCPUs"), number("of it in the guest"), number("Node: emulator"), number("Node: I/O threads"), number("Node: vhost"),
 		number("Dropped frames"),
 	}}
 	eachCPU(doc, func(c use) {
 		for _, f := range c.Functions {
-			row := []string{c.frames, usedFor(c.FigureKey), f.Name, coresIfKnown(f.ProcessMilliCPU)}
+			row := []string{c.frames, usedFor(c.FigureKey), percentIfKnown(c.SendingPartsPerMillion), f.Name, coresIfKnown(f.ProcessMilliCPU)}
 			if g := f.Guest; g != nil {
 				row = append(row, cores(g.UserMilliCPU), cores(g.SystemMilliCPU), cores(g.IRQMilliCPU), cores(g.SoftirqMilliCPU), cores(g.StealMilliCPU))
 			} else {
@@ -102,7 +109,18 @@ func functionCPUSection(doc Document) section {
 			s.rows = append(s.rows, append(row, countIfKnown(f.DroppedFrames)))
 		}
 	})
-	return withoutEmptyColumns(s)
+	return withSending(withoutEmptyColumns(s))
+}
+
+// sendingHead is the column that says by how much a use may be diluted.
+const sendingHead = "Sending %"
+
+// withSending explains the column where there is one.
+func withSending(s section) section {
+	if slices.ContainsFunc(s.columns, func(c column) bool { return c.head == sendingHead }) {
+		s.notes = append(s.notes, "A use is over the time between two looks. Sending is the share of it in which the trials sent, the smallest of node and functions: meanwhile the use was at most the figure divided by this share.")
+	}
+	return s
 }
 
 // nodeCostSection and functionCostSection have no row where no frame was counted.

@@ -69,7 +69,7 @@ func latencyDeviations(m v1alpha1.Measurements) (found []string) {
 	if m.Repeats > 1 {
 		trials = fmt.Sprintf("%d trials", m.Repeats)
 	}
-	note("latency: every frame is timed in %s for each load, RFC 2544 section 26.2 times one frame in each of 20 trials at the throughput rate", trials)
+	note("latency: frames are timed throughout %s for each load, RFC 2544 section 26.2 times one frame in each of 20 trials at the throughput rate", trials)
 	return found
 }
 

@@ -155,7 +155,7 @@ func (d done) bounds() (found []string) {
 func (d done) unsent() []string {
 	n, most := 0, 0.0
 	for _, r := range d.trials {
-		ofLoad := procedure.CountsOverTime(r.Stage) || r.Load != "" && r.Stage != measure.StageWarmUp
+		ofLoad := procedure.CountsOverTime(r.Stage) || r.Load != "" && procedure.MayCount(r.Stage)
 		if unsent := r.Outcome.UnsentRatio(); unsent > 0 && ofLoad && !d.isReplaced(r) {
 			n, most = n+1, max(most, unsent)
 		}

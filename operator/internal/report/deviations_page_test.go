@@ -31,7 +31,7 @@ var pageRows = map[string]string{
 	"at the throughput rate, which is known":      "is only a floor, RFC 2544 section 26.2 measures at the throughput rate: pdr50",
 	"at the throughput rate":                      "at which RFC 2544 section 26.2 measures: idle, pdr50 and pdr90",
 	"a stream of at least 120 s":                  "latency: trials last 5 s",
-	"one tagged frame after 60 s":                 "every frame is timed",
+	"one tagged frame after 60 s":                 "frames are timed throughout",
 	"at least 20 times":                           "one frame in each of 20 trials",
 	"a second time with each tagged frame":        "a second test with each to a new destination network",
 	"RFC 1242's latency":                          "from the time when a frame is due",
@@ -172,7 +172,10 @@ func TestDeviationsOfAConformingRun(t *testing.T) {
 			Outcome: measure.Outcome{SendingNanoseconds: 1e9, Directions: []measure.DirectionOutcome{{IntendedFrames: 10, SentFrames: 10}}},
 		}
 	}
-	got := saidOf(t, spec, results, []measure.Record{trial(measure.StageWarmUp), trial(measure.StageThroughput)})
+	// The time before a fixed load is in no figure, whatever it lacked.
+	discarded := trial("Discard")
+	discarded.Load, discarded.Outcome.Directions[0].SentFrames = "video", 5
+	got := saidOf(t, spec, results, []measure.Record{trial(measure.StageWarmUp), trial(measure.StageThroughput), discarded})
 	for _, want := range []string{"one stream in each direction", "loss is that of the worse direction", "in any case"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing", want)
@@ -180,5 +183,21 @@ func TestDeviationsOfAConformingRun(t *testing.T) {
 	}
 	if n := strings.Count(got, "\n"); n != 3 {
 		t.Errorf("%d deviations, want 3:\n%s", n, got)
+	}
+}
+
+// TestUnsentFramesOfFixedLoads checks that trials at a load are among those that lack frames.
+func TestUnsentFramesOfFixedLoads(t *testing.T) {
+	lacking := func(stage measure.Stage) measure.Record {
+		return measure.Record{Stage: stage, Load: "video", Outcome: measure.Outcome{
+			SendingNanoseconds: 1e9, Directions: []measure.DirectionOutcome{{IntendedFrames: 10, SentFrames: 5}},
+		}}
+	}
+	d, err := newDone(v1alpha1.Experiment{}, nil, []measure.Record{lacking(measure.StageWarmUp), lacking("Discard"), lacking("FixedLoad"), lacking(measure.StageLatency)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(d.unsent(), ""); !strings.HasPrefix(got, "in trials that count (2) up to 50 % of") {
+		t.Error(got)
 	}
 }

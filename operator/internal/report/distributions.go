@@ -27,15 +27,32 @@ type Selection struct {
 // distributionHead lists the columns. New columns are added only at the end.
 var distributionHead = []string{
 	"stage", "size", "load", "neighbors", "direction", "distribution", "trials", "samples", "percentile", "nanoseconds", "atMostSamples",
+	"framesPerSecond", "trialsWithout",
 }
 
 // distributionKey names a distribution: that of all repeats of a load.
 type distributionKey struct {
+	distributionLoad
+	direction measure.Direction
+	of        string
+}
+
+// distributionLoad names the trials that are merged.
+type distributionLoad struct {
 	stage      measure.Stage
 	size, load string
 	neighbors  bool
-	direction  measure.Direction
-	of         string
+	// framesPerSecond is that of a search's trials, whose load has no name; 0 for any other.
+	framesPerSecond uint64
+}
+
+// loadOf returns of which load a trial is.
+func loadOf(r measure.Record) distributionLoad {
+	of := distributionLoad{stage: r.Stage, size: r.Trial.Size, load: r.Load, neighbors: r.Neighbors}
+	if r.Stage == measure.StageThroughput {
+		of.framesPerSecond = r.Trial.IntendedFramesPerSecond
+	}
+	return of
 }
 
 // WriteDistributions writes percentiles or steps of the distributions of delay and lateness as CSV,
@@ -48,7 +65,7 @@ func WriteDistributions(w io.Writer, doc Document, selection Selection) error {
 	if err != nil {
 		return err
 	}
-	keys, merged, err := mergeDistributions(p.Instructions, doc.Trials, selection)
+	keys, merged, counted, err := mergeDistributions(p.Instructions, doc.Trials, selection)
 	if err != nil {
 		return err
 	}
@@ -58,13 +75,17 @@ func WriteDistributions(w io.Writer, doc Document, selection Selection) error {
 	for _, key := range keys {
 		h := distribution.Merge(merged[key]...)
 		row := func(partsPerMillion, nanoseconds, samples uint64) {
-			neighbors := ""
+			neighbors, rate := "", ""
 			if len(p.Instructions.Neighbors) > 0 {
 				neighbors = strconv.FormatBool(key.neighbors)
+			}
+			if key.framesPerSecond > 0 {
+				rate = decimal(key.framesPerSecond)
 			}
 			_ = out.Write([]string{
 				string(key.stage), key.size, key.load, neighbors, string(key.direction), key.of, strconv.Itoa(len(merged[key])), decimal(h.Samples()),
 				strconv.FormatFloat(float64(partsPerMillion)/1e4, 'f', -1, 64), decimal(nanoseconds), decimal(samples),
+				rate, strconv.Itoa(counted[key.distributionLoad] - len(merged[key])),
 			})
 		}
 		for _, partsPerMillion := range selection.PercentilesPartsPerMillion {
@@ -83,15 +104,16 @@ func WriteDistributions(w io.Writer, doc Document, selection Selection) error {
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// mergeDistributions returns what was selected, in the order of the trials.
-func mergeDistributions(instr measure.Instructions, trials []measure.Record, selection Selection) (keys []distributionKey, merged map[distributionKey][]distribution.Histogram, err error) {
-	counted, found := procedure.Counted(instr, trials), 0
-	merged = map[distributionKey][]distribution.Histogram{}
+// mergeDistributions returns what was selected, in the order of the trials, and how many trials of each load count.
+func mergeDistributions(instr measure.Instructions, trials []measure.Record, selection Selection) (keys []distributionKey, merged map[distributionKey][]distribution.Histogram, of map[distributionLoad]int, err error) {
+	counts, found := procedure.Counted(instr, trials), 0
+	merged, of = map[distributionKey][]distribution.Histogram{}, map[distributionLoad]int{}
 	for _, r := range trials {
-		if !counted[r.Index] || selection.Size != "" && selection.Size != r.Trial.Size || selection.Load != "" && selection.Load != r.Load {
+		if !counts[r.Index] || selection.Size != "" && selection.Size != r.Trial.Size || selection.Load != "" && selection.Load != r.Load {
 			continue
 		}
 		found++
+		of[loadOf(r)]++
 		for _, d := range r.Outcome.Directions {
 			if d.Distributions == nil {
 				continue
@@ -102,9 +124,9 @@ func mergeDistributions(instr measure.Instructions, trials []measure.Record, sel
 				}
 				h, err := distribution.Decode(one.text)
 				if err != nil {
-					return nil, nil, fmt.Errorf("trial %d, %s of direction %s: %w", r.Index, one.of, d.Direction, err)
+					return nil, nil, nil, fmt.Errorf("trial %d, %s of direction %s: %w", r.Index, one.of, d.Direction, err)
 				}
-				key := distributionKey{r.Stage, r.Trial.Size, r.Load, r.Neighbors, d.Direction, one.of}
+				key := distributionKey{loadOf(r), d.Direction, one.of}
 				if !slices.Contains(keys, key) {
 					keys = append(keys, key)
 				}
@@ -113,10 +135,10 @@ func mergeDistributions(instr measure.Instructions, trials []measure.Record, sel
 		}
 	}
 	if len(keys) > 0 {
-		return keys, merged, nil
+		return keys, merged, of, nil
 	}
 	if found == 0 {
-		return nil, nil, fmt.Errorf("%w: the document has no trial that counts of size %q at load %q; an empty name is every one", ErrNoDistribution, selection.Size, selection.Load)
+		return nil, nil, nil, fmt.Errorf("%w: the document has no trial that counts of size %q at load %q; an empty name is every one", ErrNoDistribution, selection.Size, selection.Load)
 	}
-	return nil, nil, fmt.Errorf("%w: of the %d trials none keeps it; those of latency, fixed loads and soaks do, as far as the results have room", ErrNoDistribution, found)
+	return nil, nil, nil, fmt.Errorf("%w: of the %d trials none keeps it; those of latency, fixed loads, soaks and searches do, as far as the results have room", ErrNoDistribution, found)
 }

@@ -234,8 +234,13 @@ func ExperimentName(run *v1alpha1.BenchmarkRun) string {
 	if name := run.Labels[v1alpha1.LabelExperiment]; name != "" {
 		return name
 	}
-	parts := []string{run.TestbedName()}
-	for _, f := range run.Spec.Experiment.Chain {
+	return unnamed(run.TestbedName(), run.Spec.Experiment.Chain)
+}
+
+// unnamed returns the name of an experiment that was given none: its testbed with its chain.
+func unnamed(testbed string, chain []v1alpha1.NetworkFunction) string {
+	parts := []string{testbed}
+	for _, f := range chain {
 		parts = append(parts, f.Name)
 	}
 	return strings.Join(parts, "-")

@@ -161,7 +161,7 @@ func latencySection(doc Document, l letters) section {
 		few = few || delays.Samples > 0 && delays.P999Nanoseconds == nil
 	})
 	if few {
-		s.notes = []string{fmt.Sprintf("p99.9 needs %s frames in each trial; there is none where fewer arrived.", figure.Thousands(measure.MinP999Samples))}
+		s.notes = []string{fmt.Sprintf("p99.9 needs %s timed frames in each trial; there is none where fewer arrived.", figure.Thousands(measure.MinP999Samples))}
 	}
 	if len(s.rows) == 0 {
 		return s
@@ -190,7 +190,16 @@ func withoutDevice(bias *v1alpha1.LatencyBias) string {
 	if bias == nil {
 		return none
 	}
-	return microseconds(bias.P50Nanoseconds)
+	return withSpread(bias.P50Nanoseconds, bias.LowestP50Nanoseconds, bias.HighestP50Nanoseconds)
+}
+
+// withSpread returns a delay in microseconds, with the lowest and the highest that were measured where they differ.
+func withSpread(nanoseconds int64, lowest, highest *int64) string {
+	text := microseconds(nanoseconds)
+	if lowest == nil || highest == nil || *lowest == *highest {
+		return text
+	}
+	return fmt.Sprintf("%s (%s to %s)", text, microseconds(*lowest), microseconds(*highest))
 }
 
 // shareOf is the head of the column that says which throughput a load is a share of.

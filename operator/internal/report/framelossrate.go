@@ -9,6 +9,7 @@ import (
 func frameLossRateSection(doc Document) section {
 	s := section{title: "Frame loss rate", columns: []column{
 		number("Size"), number("% of maximum"), number("Intended kfps"), number("Offered kfps"), number("Forwarded kfps"), number("Loss %"),
+		left(pointDoubts),
 	}}
 	for _, frame := range doc.Results {
 		curve := frame.FrameLossRate
@@ -20,12 +21,15 @@ func frameLossRateSection(doc Document) section {
 		for _, p := range curve.Points {
 			s.rows = append(s.rows, []string{
 				frameName(frame), count(p.Percent), kiloFrames(p.IntendedFramesPerSecond), kiloFrames(p.OfferedFramesPerSecond),
-				kiloFrames(p.ForwardingFramesPerSecond), percentOfMillion(p.LossPartsPerMillion),
+				kiloFrames(p.ForwardingFramesPerSecond), percentOfMillion(p.LossPartsPerMillion), orNone(codes(p.Doubts)),
 			})
 		}
 	}
-	return s
+	return dropIfEmpty(s, pointDoubts)
 }
+
+// pointDoubts is the head of the column with the doubts about a point's trial.
+const pointDoubts = "Doubts"
 
 func maximumOrigin(origin v1alpha1.MaximumOrigin) string {
 	switch origin {

@@ -62,7 +62,7 @@ func bursts() *v1alpha1.BackToBackResult {
 	return &v1alpha1.BackToBackResult{
 		MeanFrames: 4180, MinFrames: 4000, MaxFrames: 4300, StandardDeviationFrames: 130, StepFrames: 100, LongestBurstFrames: 640_000,
 		Bursts: []int64{4000, 4100, 4200, 4300, 4300}, MaximumFramesPerSecond: 320_000, MaximumOrigin: v1alpha1.MaximumCalibration,
-		ThroughputFramesPerSecond: 240_000, ImpliedBufferNanoseconds: 13_062_500, CorrectedBufferNanoseconds: 3_265_625, Lateness: waits(2_100_000),
+		ThroughputFramesPerSecond: 240_000, ImpliedBufferNanoseconds: 13_062_500, CorrectedBufferNanoseconds: new(int64(3_265_625)), Lateness: waits(2_100_000),
 	}
 }
 
@@ -88,7 +88,7 @@ func recovery() *v1alpha1.RecoveryResult {
 
 func soak() *v1alpha1.SoakResult {
 	return &v1alpha1.SoakResult{
-		IntendedFramesPerSecond: 12_207, Bias: &v1alpha1.LatencyBias{P50Nanoseconds: 2_100, P99Nanoseconds: 3_400}, End: v1alpha1.SoakLoss, SendingSeconds: 900, LossPartsPerMillion: 1334, Lateness: waits(700),
+		IntendedFramesPerSecond: 12_207, Bias: &v1alpha1.LatencyBias{P50Nanoseconds: 2_100, LowestP50Nanoseconds: new(int64(2_050)), HighestP50Nanoseconds: new(int64(2_320)), P99Nanoseconds: 3_400}, End: v1alpha1.SoakLoss, SendingSeconds: 900, LossPartsPerMillion: 1334, Lateness: waits(700),
 		Worst: v1alpha1.WorstCase{
 			LossPartsPerMillion: 4000, LatencyMeanNanoseconds: 7000, LatencyP99Nanoseconds: 31_000, LatencyMaxNanoseconds: 2_000_000,
 			DelayVariationMaxNanoseconds: new(int64(1_990_000)), JitterP99Nanoseconds: new(int64(1500)), OneWayBudgetPartsPerMillion: 13_334,
@@ -105,7 +105,8 @@ func lossCurve() *v1alpha1.FrameLossRateResult {
 	return &v1alpha1.FrameLossRateResult{
 		MaximumFramesPerSecond: 320_000, MaximumOrigin: v1alpha1.MaximumCalibration, End: v1alpha1.EndTwoTrialsWithoutLoss,
 		Points: []v1alpha1.LossPoint{
-			{Percent: 100, IntendedFramesPerSecond: 320_000, OfferedFramesPerSecond: 319_900, ForwardingFramesPerSecond: 280_000, LossPartsPerMillion: 124_727, Lateness: waits(3_600_000)},
+			{Percent: 100, IntendedFramesPerSecond: 320_000, OfferedFramesPerSecond: 319_900, ForwardingFramesPerSecond: 280_000, LossPartsPerMillion: 124_727, Lateness: waits(3_600_000),
+				Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtPartlyInterrupted, v1alpha1.DoubtUnsteadyPacing}, AwayPartsPerMillion: 2500},
 			{Percent: 90, IntendedFramesPerSecond: 288_000, OfferedFramesPerSecond: 288_000, ForwardingFramesPerSecond: 287_999, LossPartsPerMillion: 1},
 			{Percent: 80, IntendedFramesPerSecond: 256_000, OfferedFramesPerSecond: 256_000, ForwardingFramesPerSecond: 256_000},
 			{Percent: 70, IntendedFramesPerSecond: 224_000, OfferedFramesPerSecond: 224_000, ForwardingFramesPerSecond: 224_000},
@@ -150,7 +151,7 @@ func fixedLoadResults() []v1alpha1.FixedLoadResult {
 	silent[1] = v1alpha1.DirectionResult{Direction: string(measure.Reverse), SentFrames: 732_420, LossPartsPerMillion: 1_000_000}
 	return []v1alpha1.FixedLoadResult{
 		{
-			Profile: "b256", Bias: &v1alpha1.LatencyBias{P50Nanoseconds: 1_900, P99Nanoseconds: 2_800}, IntendedFramesPerSecond: 12_207,
+			Profile: "b256", Bias: &v1alpha1.LatencyBias{P50Nanoseconds: 1_900, LowestP50Nanoseconds: new(int64(1_880)), HighestP50Nanoseconds: new(int64(1_930)), P99Nanoseconds: 2_800}, IntendedFramesPerSecond: 12_207,
 			Worst: v1alpha1.WorstCase{
 				LatencyMeanNanoseconds: 8100, LatencyP99Nanoseconds: 24_300, LatencyMaxNanoseconds: 48_600,
 				DelayVariationMaxNanoseconds: new(int64(12_150)), JitterP99Nanoseconds: new(int64(1620)), OneWayBudgetPartsPerMillion: 324, LossPartsPerMillion: 2,

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"vnfbench.io/operator/internal/excerpt"
 )
 
 // none is shown where there is no figure.
@@ -66,7 +68,7 @@ func writeText(w io.Writer, sections []section, rule string) error {
 		}
 		textTable(&b, s, rule)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, excerpt.Printable(b.String()))
 	return err
 }
 
@@ -141,7 +143,7 @@ func writeMarkdown(w io.Writer, sections []section) error {
 		}
 		markdownTable(&b, s)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, excerpt.Printable(b.String()))
 	return err
 }
 

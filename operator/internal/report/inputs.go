@@ -59,7 +59,7 @@ func NewInputs(plan string, results map[string]string) (*Inputs, error) {
 	}
 	for key, into := range map[string]any{measure.KeyGenerator: &in.Generator, measure.KeyDevice: &in.Device} {
 		if value, found := results[key]; found {
-			if err := json.Unmarshal([]byte(value), into); err != nil {
+			if err := measure.Unmarshal(value, into); err != nil {
 				return nil, fmt.Errorf("reading %q of the results: %w", key, err)
 			}
 		}

@@ -76,6 +76,11 @@ func writeJUnit(w io.Writer, doc Document) error {
 	for _, warning := range doc.Warnings {
 		suite.SystemOut += fmt.Sprintf("warning %s: %s\n", warning.Code, warning.Message)
 	}
+	return encodeJUnit(w, suite)
+}
+
+// encodeJUnit counts the cases of a test suite, and writes it.
+func encodeJUnit(w io.Writer, suite junitSuite) error {
 	for _, c := range suite.Cases {
 		suite.Tests++
 		if c.Failure != nil {

@@ -16,13 +16,13 @@ func latenessSection(doc Document, l letters) section {
 	for _, frame := range doc.Results {
 		names[frame.Size] = frameName(frame)
 	}
-	values := map[figure.Key]int64{}
-	for _, f := range doc.figures() {
+	figures, values := doc.figures(), map[figure.Key]int64{}
+	for _, f := range figures {
 		values[f.Key] = f.Value
 	}
 	for _, lateness := range figure.Latenesses {
 		metrics := lateness.Metrics()
-		for _, f := range doc.figures() {
+		for _, f := range figures {
 			if f.Metric != metrics[0] || f.Direction != "" || f.Side != "" {
 				continue
 			}

@@ -37,6 +37,8 @@ var limitNotes = map[v1alpha1.StatisticsLimit]string{
 	v1alpha1.LimitedByResolution:    "limited by resolution",
 	v1alpha1.LimitedByDrift:         "no interval: they drift",
 	v1alpha1.LimitedByLossInversion: "no interval: a higher load met the goal",
+	v1alpha1.LimitedByTooFewRepeats: "no interval: too few repeats",
+	v1alpha1.LimitedByLoads:         "no interval: their loads differ",
 }
 
 func throughputRepeats(doc Document) section {
@@ -69,13 +71,13 @@ func censoredCells(c v1alpha1.CensoredRepeats) []string {
 func latencyRepeats(doc Document, l letters) section {
 	s := section{
 		title: "One-way latency over repeats",
-		columns: append([]column{number("Size"), left("Load"), left("Direction"), left("Figure")},
+		columns: append([]column{number("Size"), left("Load"), left("Direction"), left("Figure"), left("Note")},
 			statisticHeads(l.micro+"s")...),
 	}
 	names := map[v1alpha1.Metric]string{v1alpha1.MetricLatencyP50: "p50", v1alpha1.MetricLatencyP99: "p99"}
 	eachDirection(doc, func(frame v1alpha1.FrameResult, load v1alpha1.LatencyResult, d v1alpha1.LatencyDirectionResult) {
 		for _, statistics := range d.Statistics {
-			cells := []string{frameName(frame), load.Load, d.Direction, names[statistics.Metric]}
+			cells := []string{frameName(frame), load.Load, d.Direction, names[statistics.Metric], cmp.Or(limitNotes[statistics.LimitedBy], none)}
 			s.rows = append(s.rows, append(cells, statisticCells(statistics, microseconds)...))
 		}
 	})

@@ -85,6 +85,7 @@ func repeated(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 func TestWithoutInterval(t *testing.T) {
 	for limit, note := range map[v1alpha1.StatisticsLimit]string{
 		v1alpha1.LimitedByDrift: "no interval: they drift", v1alpha1.LimitedByLossInversion: "no interval: a higher load met the goal",
+		v1alpha1.LimitedByTooFewRepeats: "no interval: too few repeats",
 	} {
 		s := v1alpha1.Statistics{
 			Metric: v1alpha1.MetricThroughputFramesPerSecond, N: 2, Mean: 2000, LimitedBy: limit, Resolution: new(int64(20)),

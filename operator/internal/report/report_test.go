@@ -23,6 +23,7 @@ import (
 	"vnfbench.io/operator/internal/acceptance"
 	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/trialstore"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -47,7 +48,7 @@ func fixture(t *testing.T) (*v1alpha1.BenchmarkRun, []measure.Record) {
 	read(t, "run.yaml", &run)
 	var stored corev1.ConfigMap
 	read(t, "results.yaml", &stored)
-	records, err := Records(stored.Data)
+	records, err := trialstore.Read(&stored, trialstore.NoChunks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,18 +305,6 @@ func TestSessions(t *testing.T) {
 		if got := text.String(); strings.Contains(got, want) != (list != nil) || strings.Contains(got, "Sessions") != (list != nil) || len(doc.Sessions) != len(list) {
 			t.Errorf("with %d sessions: %s", len(list), got)
 		}
-	}
-}
-
-func TestRecords(t *testing.T) {
-	got, err := Records(map[string]string{
-		"trial-000001.json": `{"index":1,"stage":"WarmUp"}`, "trial-000000.json": `{"index":0,"stage":"CalibrateRate"}`, "chain": "Ready",
-	})
-	if err != nil || len(got) != 2 || got[0].Index != 0 || got[1].Stage != measure.StageWarmUp {
-		t.Errorf("Records() = %+v, %v", got, err)
-	}
-	if _, err := Records(map[string]string{"trial-000000.json": "{"}); err == nil {
-		t.Error("a broken record is read")
 	}
 }
 

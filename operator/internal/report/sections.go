@@ -290,7 +290,7 @@ func generatorSection(doc Document, l letters) section {
 		if c.LowestFramesPerSecond != nil {
 			lowest = kiloFrames(*c.LowestFramesPerSecond)
 		}
-		s.rows = append(s.rows, []string{c.Size, kiloFrames(c.MaximumFramesPerSecond), lowest, microseconds(c.LatencyBiasNanoseconds)})
+		s.rows = append(s.rows, []string{c.Size, kiloFrames(c.MaximumFramesPerSecond), lowest, withSpread(c.LatencyBiasNanoseconds, c.LowestLatencyBiasNanoseconds, c.HighestLatencyBiasNanoseconds)})
 	}
 	return s
 }

@@ -23,7 +23,7 @@ func soakSection(doc Document, l letters) section {
 		}
 		without := ""
 		if soak.Bias != nil {
-			without = fmt.Sprintf(" Without a device the median delay is %s%s.", microseconds(soak.Bias.P50Nanoseconds), unit)
+			without = fmt.Sprintf(" Without a device the median delay is %s%s.", withoutDevice(soak.Bias), unit)
 		}
 		s.notes = append(s.notes, fmt.Sprintf("%s at %s kfps%s for %s, %s: %d ppm lost in total, largest delay %s%s, %s %% of the 150 ms of ITU-T G.114.%s",
 			sizeWords(frame), kiloFrames(soak.IntendedFramesPerSecond), of, brief(time.Duration(soak.SendingSeconds)*time.Second), soakEnd(soak.End),

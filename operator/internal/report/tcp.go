@@ -69,7 +69,7 @@ func tcpScalingSection(doc Document) section {
 		s.notes = append(s.notes, scaling.sentence())
 	}
 	if s = withoutEmptyColumns(s); slices.ContainsFunc(s.columns, func(c column) bool { return c.head == "Cores busy" }) {
-		s.notes = append(s.notes, "Cores busy are those of the chain's node, used by any process; where the generator is on the same node, this includes the ends. A core carries both directions together.")
+		s.notes = append(s.notes, "Cores busy are those of the chain's node, used by any process; where the generator is on the same node, this includes the ends. A core carries both directions together. The cores are over the time between two looks: while data was sent, at most their number divided by Sending % of the cores used was busy.")
 	}
 	return s
 }

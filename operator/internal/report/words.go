@@ -19,7 +19,7 @@ func programInWords(program *v1alpha1.Program) string {
 }
 
 // portInWords returns a line such as "west: ice, firmware 4.40, at 0000:3b:00.0,
-// 100000 Mbit/s, 8 queues".
+// 100000 Mbit/s, 8 queues, packets steered to CPUs f0".
 func portInWords(port v1alpha1.NetworkInterface) string {
 	line := port.Name + ": " + orNone(port.Driver)
 	if port.FirmwareVersion != "" {
@@ -33,6 +33,9 @@ func portInWords(port v1alpha1.NetworkInterface) string {
 	}
 	if port.Queues > 0 {
 		line += ", " + queues(port.Queues)
+	}
+	if port.RPSCPUMask != "" {
+		line += ", packets steered to CPUs " + port.RPSCPUMask
 	}
 	return line
 }

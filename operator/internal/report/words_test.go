@@ -12,8 +12,8 @@ func TestFactsInWords(t *testing.T) {
 		"iperf3":     programInWords(&v1alpha1.Program{Name: v1alpha1.ProgramIperf3}),
 		"TRex v3.08": programInWords(&v1alpha1.Program{Name: v1alpha1.ProgramTRex, Version: "v3.08"}),
 		"east: veth": portInWords(v1alpha1.NetworkInterface{Name: "east", Driver: "veth"}),
-		"west: ice, firmware 4.40, at 0000:3b:00.0, 100000 Mbit/s, 8 queues": portInWords(v1alpha1.NetworkInterface{
-			Name: "west", Driver: "ice", FirmwareVersion: "4.40", BusAddress: "0000:3b:00.0", SpeedMegabitsPerSecond: 100_000, Queues: 8,
+		"west: ice, firmware 4.40, at 0000:3b:00.0, 100000 Mbit/s, 8 queues, packets steered to CPUs f0": portInWords(v1alpha1.NetworkInterface{
+			Name: "west", Driver: "ice", FirmwareVersion: "4.40", BusAddress: "0000:3b:00.0", SpeedMegabitsPerSecond: 100_000, Queues: 8, RPSCPUMask: "f0",
 		}),
 		"virtio-net-pci 02:00:00:00:00:01, tap with vhost, 2 queues": nicInWords(v1alpha1.DomainInterface{
 			Model: "virtio-net-pci", MACAddress: "02:00:00:00:00:01", Backend: "tap", Vhost: "Enabled", Queues: 2,

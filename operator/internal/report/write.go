@@ -75,6 +75,10 @@ func writeJSON(w io.Writer, doc Document, opts Options) error {
 	if !opts.Trials {
 		doc.Trials = nil
 	}
+	return encodeJSON(w, doc)
+}
+
+func encodeJSON(w io.Writer, doc any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)

@@ -30,8 +30,9 @@ func (s *state) bisect(g Goal, full target) (candidate, bool) {
 }
 
 // higher returns a load above the bounds that a device of one limit misses, and 0 where none has to
-// be tried. Halving passes over loads, so it stops at the lowest loss that it meets. At the maximum load the device forwarded
-// a rate; where that is above the bounds, it may have lost less at that rate, or one width below it.
+// be tried. Halving passes over loads, so it stops at the lowest loss that it meets. At the maximum load the
+// device forwarded a rate; where that is above the bounds, it may have lost less at that rate, or one width
+// below it.
 func (s *state) higher(known bounds, width float64) uint64 {
 	top := s.trials[s.cfg.MaximumFramesPerSecond]
 	if len(top) == 0 || known.upper == 0 || known.inverted() {

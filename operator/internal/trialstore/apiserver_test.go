@@ -9,21 +9,25 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/testing/plantest"
 	"vnfbench.io/operator/internal/trialstore"
 )
 
-// startAPIServer returns clients for an administrator and for a measurer, which may patch
-// the one ConfigMap and nothing else.
-func startAPIServer(t *testing.T) (admin, measurer kubernetes.Interface) {
+// startAPIServer returns clients for an administrator and for the measurer of a run, which has the rights that
+// the operator gives it, and the name of the run's results.
+func startAPIServer(t *testing.T) (admin, measurer kubernetes.Interface, results string) {
 	t.Helper()
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Fatal("KUBEBUILDER_ASSETS is not set: run this by `make test`, which builds etcd and kube-apiserver")
@@ -39,54 +43,60 @@ func startAPIServer(t *testing.T) (admin, measurer kubernetes.Interface) {
 			t.Error(err)
 		}
 	})
-	user, err := environment.AddUser(envtest.User{Name: "measurer"}, config)
+	made, err := plan.Make(plantest.Input(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return kubernetes.NewForConfigOrDie(config), kubernetes.NewForConfigOrDie(user.Config())
-}
-
-func prepare(t *testing.T, admin kubernetes.Interface) {
-	t.Helper()
-	ctx := t.Context()
-	meta := metav1.ObjectMeta{Name: name}
-	_, first := admin.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: meta}, metav1.CreateOptions{})
-	_, second := admin.RbacV1().Roles("default").Create(ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{name}, Verbs: []string{"patch"},
-	}}}, metav1.CreateOptions{})
-	_, third := admin.RbacV1().RoleBindings("default").Create(ctx, &rbacv1.RoleBinding{
-		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "measurer"}},
-	}, metav1.CreateOptions{})
+	made.Run.Namespace = "default"
+	admin = kubernetes.NewForConfigOrDie(config)
+	account := rest.CopyConfig(config)
+	account.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:default:" + made.Names().ServiceAccount,
+		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"},
+	}
+	_, first := admin.CoreV1().ConfigMaps("default").Create(t.Context(), chain.ResultsConfigMap(made), metav1.CreateOptions{})
+	_, second := admin.RbacV1().Roles("default").Create(t.Context(), chain.Role(made), metav1.CreateOptions{})
+	_, third := admin.RbacV1().RoleBindings("default").Create(t.Context(), chain.RoleBinding(made), metav1.CreateOptions{})
 	if err := errors.Join(first, second, third); err != nil {
 		t.Fatal(err)
 	}
+	return admin, kubernetes.NewForConfigOrDie(account), made.Names().Results
+}
+
+func openNamed(t *testing.T, maps trialstore.Patcher, results, pod string) *trialstore.Store {
+	t.Helper()
+	c := config(maps, pod)
+	c.Name = results
+	s, err := trialstore.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // TestAPIServer checks that a real API server does what the store relies on.
 func TestAPIServer(t *testing.T) {
-	admin, client := startAPIServer(t)
-	prepare(t, admin)
+	admin, client, results := startAPIServer(t)
 	ctx, maps := t.Context(), client.CoreV1().ConfigMaps("default")
-	if _, err := maps.Get(ctx, name, metav1.GetOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := maps.Get(ctx, results, metav1.GetOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("the measurer may read: %v", err)
 	}
 
-	first := open(t, maps, "a")
+	first := openNamed(t, maps, results, "a")
 	appendAll(t, first, 0)
-	markReady(t, admin)
+	markReady(t, admin, results)
 	appendAll(t, first, 1)
 	waiting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	before := version(t, admin)
+	before := version(t, admin, results)
 	if err := first.AwaitChain(waiting, 0); err != nil {
 		t.Error(err)
 	}
-	if after := version(t, admin); after != before {
+	if after := version(t, admin, results); after != before {
 		t.Errorf("a read made version %s of %s", after, before)
 	}
 
-	second := open(t, maps, "b")
+	second := openNamed(t, maps, results, "b")
 	if got := second.Records(); len(got) != 2 || second.Holder().Restarts != 1 {
 		t.Errorf("%d records, %+v", len(got), second.Holder())
 	}
@@ -97,17 +107,72 @@ func TestAPIServer(t *testing.T) {
 	if err := errors.Join(second.Fail(ctx, measure.FailureState{Reason: "X"}), second.Done(ctx)); err != nil {
 		t.Errorf("full results take no end: %v", err)
 	}
-	if got := open(t, maps, "c"); !got.Finished() || got.Failure() == nil {
+	third := openNamed(t, maps, results, "c")
+	if !third.Finished() || third.Failure() == nil || len(third.Records()) != len(second.Records()) {
 		t.Error("the end was not stored")
 	}
-	if err := admin.CoreV1().ConfigMaps("default").Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+	checkChunks(t, admin, client, results)
+	if err := admin.CoreV1().ConfigMaps("default").Delete(ctx, results, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Flush(ctx); err != nil {
+	if err := third.Flush(ctx); err != nil {
 		t.Errorf("nothing was pending: %v", err)
 	}
-	if err := second.Append(ctx, record(len(second.Records()))); measure.ReasonOf(err) == "" {
+	if err := third.Append(ctx, record(len(third.Records()))); measure.ReasonOf(err) == "" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// checkChunks checks that the measurer has made all chunks with nothing but its rights, that these allow
+// no other object, and that no one can change a chunk.
+func checkChunks(t *testing.T, admin, client kubernetes.Interface, results string) {
+	t.Helper()
+	ctx, all := t.Context(), admin.CoreV1().ConfigMaps("default")
+	head, err := all.Get(ctx, results, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(name string, _ types.UID) (*corev1.ConfigMap, error) {
+		return all.Get(ctx, name, metav1.GetOptions{})
+	}
+	if records, err := trialstore.Read(head, get); err != nil || len(records) < 40 {
+		t.Errorf("%d records: %v", len(records), err)
+	}
+	chunk, err := all.Get(ctx, measure.ChunkName(results, 0), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if chunk.Immutable == nil || chunk.Labels[v1alpha1.LabelRun] != head.Labels[v1alpha1.LabelRun] || chunk.Labels[v1alpha1.LabelRun] == "" {
+		t.Errorf("the chunk is %+v, immutable %v", chunk.ObjectMeta, chunk.Immutable)
+	}
+	if _, err := all.Patch(ctx, chunk.Name, types.MergePatchType, []byte(`{"data":{"x":"y"}}`), metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("a chunk can be changed: %v", err)
+	}
+
+	mine := client.CoreV1().ConfigMaps("default")
+	last := measure.ChunkName(results, measure.MaximumChunks-1)
+	if err := all.Delete(ctx, last, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	apply := func(name string) error {
+		_, err := mine.Apply(ctx, applycorev1.ConfigMap(name, "default").WithImmutable(true), metav1.ApplyOptions{FieldManager: "x"})
+		return err
+	}
+	if err := apply(last); err != nil {
+		t.Errorf("the last chunk cannot be made: %v", err)
+	}
+	posted := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: measure.ChunkName(results, measure.MaximumChunks-1)}}
+	_, post := mine.Create(ctx, posted, metav1.CreateOptions{})
+	_, named := mine.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{})
+	_, read := mine.Get(ctx, chunk.Name, metav1.GetOptions{})
+	_, elsewhere := client.CoreV1().ConfigMaps("kube-system").Apply(ctx, applycorev1.ConfigMap(last, "kube-system"), metav1.ApplyOptions{FieldManager: "x"})
+	for what, err := range map[string]error{
+		"a posted chunk": post, "a posted object": named, "another name": apply("other"), "one more chunk": apply(measure.ChunkName(results, measure.MaximumChunks)),
+		"another namespace": elsewhere, "a read": read, "a deletion": mine.Delete(ctx, chunk.Name, metav1.DeleteOptions{}),
+	} {
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("%s is not forbidden: %v", what, err)
+		}
 	}
 }
 
@@ -129,7 +194,7 @@ func fill(t *testing.T, s *trialstore.Store) {
 }
 
 // markReady is the controller's server-side apply.
-func markReady(t *testing.T, admin kubernetes.Interface) {
+func markReady(t *testing.T, admin kubernetes.Interface, name string) {
 	t.Helper()
 	apply := applycorev1.ConfigMap(name, "default").WithData(map[string]string{measure.KeyChain: measure.ChainReady})
 	if _, err := admin.CoreV1().ConfigMaps("default").Apply(t.Context(), apply, metav1.ApplyOptions{FieldManager: "controller"}); err != nil {
@@ -137,7 +202,7 @@ func markReady(t *testing.T, admin kubernetes.Interface) {
 	}
 }
 
-func version(t *testing.T, admin kubernetes.Interface) string {
+func version(t *testing.T, admin kubernetes.Interface, name string) string {
 	t.Helper()
 	found, err := admin.CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/testing/configmaptest"
 	"vnfbench.io/operator/internal/trialstore"
@@ -155,11 +156,7 @@ func TestTooLarge(t *testing.T) {
 	if measure.ReasonOf(err) != v1alpha1.ReasonResultsTooLarge || !strings.Contains(err.Error(), "fewer frame sizes") {
 		t.Fatalf("got %v", err)
 	}
-	size := 0
-	for key, value := range server.Data() {
-		size += len(key) + len(value)
-	}
-	if size > trialstore.MaximumBytes || size < trialstore.MaximumBytes-(110<<10) {
+	if size := measure.Bytes(server.All()); size > trialstore.MaximumBytes || size < trialstore.MaximumBytes-(110<<10) {
 		t.Errorf("%d bytes are stored", size)
 	}
 	if err := s.Fail(t.Context(), measure.FailureState{Reason: v1alpha1.ReasonResultsTooLarge}); err != nil {
@@ -188,5 +185,45 @@ func TestRoomForTrials(t *testing.T) {
 	}
 	if size := len(server.Data()["trial-000000.json"]); 500*size > trialstore.MaximumBytes {
 		t.Errorf("a trial takes %d bytes", size)
+	}
+}
+
+// slow answers each request after a time.
+type slow struct {
+	*configmaptest.Server
+	each time.Duration
+}
+
+func (s slow) Patch(ctx context.Context, name string, pt types.PatchType, body []byte, opts metav1.PatchOptions, sub ...string) (*corev1.ConfigMap, error) {
+	if err := clock.Sleep(ctx, s.each); err != nil {
+		return nil, err
+	}
+	return s.Server.Patch(ctx, name, pt, body, opts, sub...)
+}
+
+// TestClaimOfManyChunks checks that a measurer takes full results over from an API server that answers slowly: each attempt
+// continues with the chunks that the earlier ones have read.
+func TestClaimOfManyChunks(t *testing.T) {
+	for _, each := range []time.Duration{700 * time.Millisecond, 3 * time.Second} {
+		t.Run(each.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := configmaptest.New(namespace, name)
+				appendSized(t, open(t, server, "a"), 104, 8)
+				if server.Chunks() < 12 {
+					t.Fatalf("%d chunks", server.Chunks())
+				}
+				start := time.Now()
+				next, err := trialstore.Open(t.Context(), config(slow{server, each}, "b"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := len(next.Records()); got != 104 {
+					t.Errorf("%d trials", got)
+				}
+				if took := time.Since(start); took > 3*time.Minute {
+					t.Errorf("it took %s", took)
+				}
+			})
+		})
 	}
 }

@@ -1,12 +1,15 @@
 package trialstore
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -14,38 +17,24 @@ import (
 
 func trialKey(index int) string { return fmt.Sprintf("%s%06d.json", measure.KeyTrialPrefix, index) }
 
-// readRecords reads the trials of a results' ConfigMap. It refuses gaps: a
-// measurement with a trial missing is another measurement.
-func readRecords(data map[string]string) ([]measure.Record, error) {
-	count := 0
-	for key := range data {
-		if strings.HasPrefix(key, measure.KeyTrialPrefix) {
-			count++
-		}
-	}
-	records := make([]measure.Record, 0, count)
-	for index := range count {
-		value, found := data[trialKey(index)]
-		if !found {
-			return nil, fmt.Errorf("there are %d trials, but %q is missing", count, trialKey(index))
-		}
-		var record measure.Record
-		if err := json.Unmarshal([]byte(value), &record); err != nil {
-			return nil, fmt.Errorf("%q cannot be read: %w", trialKey(index), err)
-		}
-		if record.Index != index {
-			return nil, fmt.Errorf("%q holds record %d", trialKey(index), record.Index)
-		}
-		records = append(records, record)
-	}
-	return records, nil
-}
-
 // replay reads what an earlier measurer left, and returns the next holder.
-func (s *Store) replay(found *corev1.ConfigMap) ([]measure.Record, measure.Holder, error) {
+func (s *Store) replay(ctx context.Context, found *corev1.ConfigMap) ([]measure.Record, measure.Holder, error) {
 	next := measure.Holder{Measurer: s.cfg.Measurer, UID: s.cfg.UID, Protocol: measure.Protocol()}
-	records, err := readRecords(found.Data)
-	if err != nil {
+	records, err := s.reading.Read(found, func(name string, uid types.UID) (*corev1.ConfigMap, error) {
+		if uid != "" {
+			// An earlier attempt has read it, and it is immutable.
+			return nil, nil
+		}
+		chunk, err := s.patchNamed(ctx, name, types.MergePatchType, map[string]any{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return nil, Unanswered{err}
+		}
+		return chunk, err
+	})
+	switch unanswered := (Unanswered{}); {
+	case errors.As(err, &unanswered):
+		return nil, next, unanswered
+	case err != nil:
 		return nil, next, lost(err)
 	}
 	digest, known := found.Data[measure.KeyDigest]
@@ -60,7 +49,7 @@ func (s *Store) replay(found *corev1.ConfigMap) ([]measure.Record, measure.Holde
 		return records, next, nil
 	}
 	var holder measure.Holder
-	if err := json.Unmarshal([]byte(before), &holder); err != nil {
+	if err := measure.Unmarshal(before, &holder); err != nil {
 		return nil, next, lost(fmt.Errorf("%q cannot be read: %w", measure.KeyHolder, err))
 	}
 	next.Restarts = holder.Restarts + 1
@@ -73,18 +62,24 @@ func (s *Store) replay(found *corev1.ConfigMap) ([]measure.Record, measure.Holde
 
 // verify makes sure that an object is the one that this measurer holds.
 func (s *Store) verify(found *corev1.ConfigMap) error {
-	if found.UID != s.uid {
+	if found.UID != s.meta.UID {
 		return lost(errors.New("the ConfigMap was recreated"))
 	}
 	var holder measure.Holder
-	if err := json.Unmarshal([]byte(found.Data[measure.KeyHolder]), &holder); err != nil {
+	if err := measure.Unmarshal(found.Data[measure.KeyHolder], &holder); err != nil {
 		return lost(fmt.Errorf("%q cannot be read: %w", measure.KeyHolder, err))
 	}
 	if holder != s.holder {
 		return fmt.Errorf("%w: %q, no longer %q", ErrSuperseded, holder.Measurer, s.holder.Measurer)
 	}
+	// The answer to a write that removed the records of a chunk may have been lost.
+	written := s.closing != nil && found.Data[measure.KeyChunks] == s.closing.listed
 	for key, value := range s.known {
-		if (key == measure.KeyDigest || strings.HasPrefix(key, measure.KeyTrialPrefix)) && found.Data[key] != value {
+		switch now, there := found.Data[key]; {
+		case key != measure.KeyDigest && key != measure.KeyChunks && !strings.HasPrefix(key, measure.KeyTrialPrefix):
+		case now == value && there:
+		case written && (key == measure.KeyChunks || !there && s.closing.data[key] == value):
+		default:
 			return lost(fmt.Errorf("key %q was changed", key))
 		}
 	}
@@ -93,19 +88,14 @@ func (s *Store) verify(found *corev1.ConfigMap) error {
 
 // checkSize refuses what would not fit, before the API server does.
 func (s *Store) checkSize(changes map[string]string) error {
-	total := 0
-	add := func(data map[string]string) {
-		for key, value := range data {
-			total += len(key) + len(value)
-		}
+	total := measure.Bytes(s.known) + measure.Bytes(s.pending) + measure.Bytes(changes)
+	for _, chunk := range s.chunks {
+		total += chunk.Bytes
 	}
-	add(s.known)
-	add(s.pending)
-	add(changes)
 	if total <= MaximumBytes {
 		return nil
 	}
-	return tooLarge(fmt.Errorf("%d trials take %d bytes, more than the %d that fit into one ConfigMap",
+	return tooLarge(fmt.Errorf("%d trials take %d bytes, more than the %d that results may have",
 		len(s.records)+1, total, MaximumBytes))
 }
 
@@ -121,18 +111,26 @@ func lost(err error) error {
 	return &measure.Failure{
 		Reason: v1alpha1.ReasonResultsLost,
 		Err:    fmt.Errorf("the results are not what was stored: %w", err),
-		Remedy: "make the run again, and leave its results' ConfigMap alone",
+		Remedy: "make the run again, and leave its results' ConfigMaps alone",
 	}
 }
 
+// encode returns what is stored, which who reads it takes.
 func encode(value any) (string, error) {
-	text, err := json.Marshal(value)
-	return string(text), err
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	text := string(encoded)
+	if err := measure.CheckValue(text); err != nil {
+		return "", tooLarge(fmt.Errorf("a value of type %T cannot be stored: %w", value, err))
+	}
+	return text, nil
 }
 
 // decode reads what this package wrote. It returns the zero value for what it cannot read.
 func decode[T any](text string) T {
 	var value T
-	_ = json.Unmarshal([]byte(text), &value)
+	_ = measure.Unmarshal(text, &value)
 	return value
 }

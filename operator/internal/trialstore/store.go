@@ -2,11 +2,15 @@
 // each trial. Records go in as they are made; the same records come out at the
 // next start.
 //
-// The measurer's token allows one verb on one object: patch. So a read is an
-// empty merge patch, which the API server answers with the whole object and no
-// new version. Every write carries the version on which it is based. If there are
-// two measurers, the one that no longer holds the results learns this before it
-// can write.
+// The store of the API server writes the whole object for each key. So records that
+// fill a chunk move into a separate ConfigMap, which is never written again, and
+// the results' ConfigMap, the head, stays small.
+//
+// The measurer's token allows to patch the head, and to make and patch the chunks.
+// So a read is an empty merge patch, which the API server answers with the whole
+// object and no new version. Every write of the head carries the version on which it
+// is based. If there are two measurers, the one that no longer holds the results
+// learns this before it can write.
 package trialstore
 
 import (
@@ -65,10 +69,14 @@ type Store struct {
 	records []measure.Record
 	// attempted is the last claim that was sent.
 	attempted measure.Holder
-	// uid, version and known are those of the last answer.
-	uid     types.UID
-	version string
-	known   map[string]string
+	// meta and known are those of the last answer.
+	meta  metav1.ObjectMeta
+	known map[string]string
+	// chunks are closed; closing is the next one, until the head lists it.
+	chunks  []measure.Chunk
+	closing *closing
+	// reading keeps chunks from one attempt to claim to the next.
+	reading Reading
 	// pending is stored with the next write.
 	pending map[string]string
 }
@@ -93,7 +101,7 @@ func (s *Store) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	records, holder, err := s.replay(found)
+	records, holder, err := s.replay(ctx, found)
 	if err != nil {
 		return err
 	}
@@ -102,13 +110,14 @@ func (s *Store) claim(ctx context.Context) error {
 		return err
 	}
 	s.attempted = holder
-	claimed, err := s.patch(ctx, found.ResourceVersion, map[string]string{
+	claimed, err := s.patch(ctx, found.ResourceVersion, map[string]any{
 		measure.KeyHolder: value, measure.KeyDigest: s.cfg.Digest,
 	})
 	if err != nil {
 		return err
 	}
-	s.records, s.holder = records, holder
+	s.records, s.holder, s.chunks = records, holder, s.reading.Chunks()
+	s.reading = Reading{}
 	s.adopt(claimed)
 	return nil
 }
@@ -211,14 +220,19 @@ func (s *Store) Append(ctx context.Context, record measure.Record) error {
 	if err != nil {
 		return err
 	}
-	changes := map[string]string{trialKey(record.Index): value}
-	if err := s.checkSize(changes); err != nil {
+	key := trialKey(record.Index)
+	if err := s.checkSize(map[string]string{key: value}); err != nil {
 		return err
+	}
+	changes := map[string]any{key: value}
+	if err := s.closeChunk(ctx, changes); err != nil {
+		return fmt.Errorf("closing a chunk before trial %d: %w", record.Index, err)
 	}
 	if err := s.write(ctx, changes); err != nil {
 		return fmt.Errorf("storing trial %d: %w", record.Index, err)
 	}
 	s.records = append(s.records, record)
+	s.closed()
 	return nil
 }
 
@@ -240,7 +254,7 @@ func (s *Store) finish(ctx context.Context, key string, value any) error {
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, map[string]string{key: text})
+	return s.write(ctx, map[string]any{key: text})
 }
 
 // AwaitChain returns when the controller has reported that the chain is ready, in a deployment
@@ -262,12 +276,14 @@ func (s *Store) AwaitChain(ctx context.Context, deployment int) error {
 	}
 }
 
-// write puts changes and what is pending on top of the version last seen.
-func (s *Store) write(ctx context.Context, changes map[string]string) error {
-	all := map[string]string{}
-	maps.Copy(all, s.pending)
+// write puts changes and what is pending on top of the version last seen. nil removes a key.
+func (s *Store) write(ctx context.Context, changes map[string]any) error {
+	all := map[string]any{}
+	for key, value := range s.pending {
+		all[key] = value
+	}
 	maps.Copy(all, changes)
-	maps.DeleteFunc(all, func(key, value string) bool { return s.known[key] == value })
+	maps.DeleteFunc(all, func(key string, value any) bool { before, found := s.known[key]; return found && value == before })
 	if len(all) > 0 {
 		if err := s.retry(ctx, func(ctx context.Context) error { return s.put(ctx, all) }); err != nil {
 			return err
@@ -277,8 +293,8 @@ func (s *Store) write(ctx context.Context, changes map[string]string) error {
 	return nil
 }
 
-func (s *Store) put(ctx context.Context, changes map[string]string) error {
-	written, err := s.patch(ctx, s.version, changes)
+func (s *Store) put(ctx context.Context, changes map[string]any) error {
+	written, err := s.patch(ctx, s.meta.ResourceVersion, changes)
 	if err == nil {
 		s.adopt(written)
 		return nil
@@ -309,13 +325,11 @@ func (s *Store) look(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) adopt(found *corev1.ConfigMap) {
-	s.uid, s.version, s.known = found.UID, found.ResourceVersion, found.Data
-}
+func (s *Store) adopt(found *corev1.ConfigMap) { s.meta, s.known = found.ObjectMeta, found.Data }
 
-// patch sends a merge patch; without changes it is a read. With a version, it fails with a
+// patch sends a merge patch to the head; without changes it is a read. With a version, it fails with a
 // conflict if the object has another version.
-func (s *Store) patch(ctx context.Context, version string, changes map[string]string) (*corev1.ConfigMap, error) {
+func (s *Store) patch(ctx context.Context, version string, changes map[string]any) (*corev1.ConfigMap, error) {
 	body := map[string]any{}
 	if version != "" {
 		body["metadata"] = map[string]string{"resourceVersion": version}
@@ -323,9 +337,13 @@ func (s *Store) patch(ctx context.Context, version string, changes map[string]st
 	if len(changes) > 0 {
 		body["data"] = changes
 	}
+	return s.patchNamed(ctx, s.cfg.Name, types.MergePatchType, body)
+}
+
+func (s *Store) patchNamed(ctx context.Context, name string, kind types.PatchType, body any) (*corev1.ConfigMap, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
-	return s.cfg.ConfigMaps.Patch(ctx, s.cfg.Name, types.MergePatchType, text, metav1.PatchOptions{FieldManager: fieldManager})
+	return s.cfg.ConfigMaps.Patch(ctx, name, kind, text, metav1.PatchOptions{FieldManager: fieldManager})
 }

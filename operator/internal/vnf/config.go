@@ -17,6 +17,8 @@ import (
 	"net/netip"
 	"os"
 	"reflect"
+
+	"vnfbench.io/operator/internal/caller"
 )
 
 // DefaultPath is where a pod mounts its configuration.
@@ -39,6 +41,8 @@ type Config struct {
 	// Neighbors are the hardware addresses of the next machines. Ports do no
 	// ARP and no neighbor discovery, so every gateway needs one.
 	Neighbors []Neighbor `json:"neighbors"`
+	// Caller is who may ask a virtual machine's agent. A pod has it in its environment.
+	Caller *caller.Rule `json:"caller,omitempty" digest:"-"`
 	// The settings of the function; a router has none.
 	Settings
 }
@@ -122,9 +126,11 @@ func Parse(data []byte) (*Config, error) {
 }
 
 // Digest returns a digest of the configuration's content, "sha256:" and
-// hexadecimal digits. White space and field order of the file do not change it.
+// hexadecimal digits. White space and field order of the file do not change it, nor does Caller.
 func (c *Config) Digest() string {
-	data, err := json.Marshal(c)
+	content := *c
+	content.Caller = nil
+	data, err := json.Marshal(&content)
 	if err != nil {
 		// Strings, integers and netip values always marshal.
 		panic(err)

@@ -36,6 +36,11 @@ func (c *Config) Validate() error {
 	if !namePattern.MatchString(c.Name) {
 		return fmt.Errorf("name: %q is not a DNS label", c.Name)
 	}
+	if c.Caller != nil {
+		if err := c.Caller.Validate(); err != nil {
+			return fmt.Errorf("caller.%w", err)
+		}
+	}
 	if c.Bridged() {
 		if err := c.validateBridged(); err != nil {
 			return err

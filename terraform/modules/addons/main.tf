@@ -11,7 +11,8 @@ locals {
 
   # Levels of Pod Security: Talos enforces `baseline` where a namespace says nothing.
   namespaces = merge(
-    { vnfbench-system = "restricted" },
+    # A Job there removes the bridges of a deleted Testbed from the nodes' network.
+    { vnfbench-system = "privileged" },
     # The operator's daemons change NICs and load modules.
     var.sriov == null ? {} : { sriov-network-operator = "privileged" },
     # The node exporter reads the node's own /proc and /sys.

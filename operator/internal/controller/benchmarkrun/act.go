@@ -2,9 +2,9 @@ package benchmarkrun
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +18,7 @@ import (
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/controller/apply"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/controller/reporting"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -40,6 +41,9 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 	case actLaunchMeasurer:
 		var busy *cause
 		if busy, err = r.takeNodes(ctx, s); busy != nil {
+			if err == nil {
+				err = r.planElsewhere(ctx, s)
+			}
 			return decision{action: actWait, after: nodesInterval, chain: busy}, err
 		}
 		if err == nil {
@@ -87,12 +91,28 @@ func (r *Reconciler) unlessTerminating(ctx context.Context, s *scope, err error)
 	return err
 }
 
+// setFinalizer reads the run without the cache, which has no finalizers of others: the patch replaces the list.
 func (r *Reconciler) setFinalizer(ctx context.Context, s *scope, change func(client.Object, string) bool) error {
-	before := client.MergeFromWithOptions(s.run.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	if !change(s.run, v1alpha1.Finalizer) {
+	run := &v1alpha1.BenchmarkRun{}
+	switch err := r.Reader.Get(ctx, client.ObjectKeyFromObject(s.run), run); {
+	case apierrors.IsNotFound(err) || err == nil && run.UID != s.run.UID:
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading the run's finalizers: %w", err)
+	}
+	read, after := run.ResourceVersion, run.DeepCopy()
+	if !change(after, v1alpha1.Finalizer) {
 		return nil
 	}
-	return client.IgnoreNotFound(r.Client.Patch(ctx, s.run, before))
+	if err := reporting.StoreFinalizers(ctx, r.Client, run, after.Finalizers); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	change(s.run, v1alpha1.Finalizer)
+	if s.run.ResourceVersion == read {
+		// The status that follows may be stored. One that follows from an older run meets a conflict.
+		s.run.ResourceVersion = run.ResourceVersion
+	}
+	return nil
 }
 
 // makePlan decides everything, and lets the API server judge the run's pods without making them.
@@ -103,6 +123,9 @@ func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
+	if s.issuerErr != nil && made.AgentAudience != "" {
+		return s.issuerErr
+	}
 	return r.tryPlan(ctx, s, made, plan.Sum(chain.PlanConfigMap(made).Data))
 }
 
@@ -112,7 +135,7 @@ func (r *Reconciler) tryPlan(ctx context.Context, s *scope, made *plan.Plan, dig
 	if err := r.applyAll(ctx, s, []chain.Object{chain.ServiceAccount(made)}); err != nil {
 		return err
 	}
-	for _, w := range chain.Render(made) {
+	for _, w := range chain.Render(made, s.issuer) {
 		object := w.DryRun()
 		if err := r.Client.Create(ctx, object, client.DryRunAll); err != nil && !apierrors.IsAlreadyExists(err) {
 			return aboutWorkload(&w, fmt.Errorf("trying %w", aboutObject(object, err)))
@@ -161,6 +184,12 @@ func (r *Reconciler) launchMeasurer(ctx context.Context, s *scope) error {
 
 // launchChain makes the Secrets that do not follow from the plan, and the chain.
 func (r *Reconciler) launchChain(ctx context.Context, s *scope) error {
+	switch {
+	case s.issuerErr != nil:
+		return s.issuerErr
+	case s.issuer == nil && s.plan.AgentAudience != "":
+		return errors.New("the keys by which the chain's agents know the measurer were not read")
+	}
 	if err := r.createSeeds(ctx, s); err != nil {
 		return err
 	}
@@ -186,7 +215,7 @@ func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []chain.Obj
 			return err
 		}
 		if secret, ok := object.(*corev1.Secret); ok {
-			if err := r.createSecret(ctx, secret); err != nil {
+			if _, err := r.createSecret(ctx, secret); err != nil {
 				return err
 			}
 			continue
@@ -198,14 +227,18 @@ func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []chain.Obj
 	return nil
 }
 
-// createSecret makes a secret and does not apply it: the answer to a patch would show any
+// createSecret makes a secret, and reports whether it did. It does not apply it: the answer to a patch would show any
 // secret of the namespace, so the operator does not hold that verb. A secret that exists
 // already was made for the same plan.
-func (r *Reconciler) createSecret(ctx context.Context, secret *corev1.Secret) error {
-	if err := r.Client.Create(ctx, secret, apply.Owner); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("making secret %q: %w", secret.Name, err)
+func (r *Reconciler) createSecret(ctx context.Context, secret *corev1.Secret) (made bool, err error) {
+	err = r.Client.Create(ctx, secret, apply.Owner)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("creating Secret %q: %w", secret.Name, err)
 	}
-	return nil
+	return true, nil
 }
 
 // chainOwner is the field manager of the results' keys that the controller writes, so that
@@ -224,34 +257,36 @@ func (r *Reconciler) openChainGate(ctx context.Context, s *scope) error {
 	if ends != "" {
 		data[measure.KeyEndpoints] = ends
 	}
-	return r.applyGate(ctx, s, data, s.opened())
+	return r.applyGate(ctx, s, s.records.version, data, s.opened())
 }
 
 // closeChainGate removes all these keys except the deployments, so that the measurer waits for
 // the next chain.
-func (r *Reconciler) closeChainGate(ctx context.Context, s *scope) error {
-	return r.applyGate(ctx, s, map[string]string{}, s.records.deployments)
+func (r *Reconciler) closeChainGate(ctx context.Context, s *scope, version string) error {
+	return r.applyGate(ctx, s, version, map[string]string{}, s.records.deployments)
 }
 
-func (r *Reconciler) applyGate(ctx context.Context, s *scope, data map[string]string, deployments []measure.Deployment) error {
+// applyGate sets the keys of the gate, in the version of the results that they follow from; "": in any.
+func (r *Reconciler) applyGate(ctx context.Context, s *scope, version string, data map[string]string, deployments []measure.Deployment) error {
 	if len(deployments) > 0 {
-		text, err := json.Marshal(deployments)
+		text, err := deploymentsText(deployments)
 		if err != nil {
 			return err
 		}
-		data[measure.KeyDeployments] = string(text)
+		data[measure.KeyDeployments] = text
 	}
 	gate := configMapNamed(s.names.Results)
 	// With the UID, the API server does not make the object if it was deleted. With the version, it
 	// refuses what follows from an older one.
-	gate.Namespace, gate.UID, gate.ResourceVersion, gate.Data = s.run.Namespace, s.records.uid, s.records.version, data
+	gate.Namespace, gate.UID, gate.ResourceVersion, gate.Data = s.run.Namespace, s.records.uid, version, data
 	return apply.Object(ctx, r.Client, gate, chainOwner, client.ForceOwnership)
 }
 
 // stopPods deletes the Job with its pods, and the chain's pods and virtual machines.
 func (r *Reconciler) stopPods(ctx context.Context, s *scope) error {
 	if s.records != nil && s.records.chainOpen && !queue.Finished(s.run) && s.run.DeletionTimestamp.IsZero() {
-		if err := r.closeChainGate(ctx, s); err != nil {
+		// In any version: who changes the ConfigMap without end would keep a run that is suspended on its testbed.
+		if err := r.closeChainGate(ctx, s, ""); err != nil {
 			return err
 		}
 	}
@@ -282,30 +317,51 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 func (r *Reconciler) deleteNetworks(ctx context.Context, s *scope) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
-	mine := client.MatchingLabels{v1alpha1.LabelRun: string(s.run.UID)}
-	err := r.Reader.List(ctx, list, client.InNamespace(s.run.Namespace), mine)
+	_, err := r.pages.read(ctx, r.Reader, list, 0, func() error {
+		for i := range list.Items {
+			network := &list.Items[i]
+			if !belongsTo(s.run, network) {
+				continue
+			}
+			network.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
+			if err := r.Client.Delete(ctx, network, client.Preconditions{UID: &network.UID}); client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("deleting NetworkAttachmentDefinition %q: %w", network.Name, err)
+			}
+		}
+		return nil
+	}, s.ofRun())
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("listing the run's NetworkAttachmentDefinitions: %w", err)
-	}
-	for i := range list.Items {
-		network := &list.Items[i]
-		if !belongsTo(s.run, network) {
-			continue
-		}
-		network.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
-		if err := r.Client.Delete(ctx, network, client.Preconditions{UID: &network.UID}); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting NetworkAttachmentDefinition %q: %w", network.Name, err)
-		}
+		return fmt.Errorf("deleting the run's NetworkAttachmentDefinitions: %w", err)
 	}
 	return nil
 }
 
-// deleteRecords deletes what outlives the pods, with the run itself.
+// deleteRecords deletes what outlives the pods, with the run itself. The label leads to the chunks that there are: no run
+// has more than one page, and where others have the label too, it looks for each name. The garbage collector deletes a
+// chunk that lost its label.
 func (r *Reconciler) deleteRecords(ctx context.Context, s *scope) error {
-	return r.deleteAll(ctx, s, []chain.Object{configMapNamed(s.names.Plan), configMapNamed(s.names.Results)})
+	var found []string
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	whole, err := r.pages.read(ctx, r.Reader, list, 1, func() error {
+		for i := range list.Items {
+			found = append(found, list.Items[i].Name)
+		}
+		return nil
+	}, s.ofRun())
+	if err != nil {
+		return fmt.Errorf("listing the run's ConfigMaps: %w", err)
+	}
+	objects := []chain.Object{configMapNamed(s.names.Plan), configMapNamed(s.names.Results)}
+	for _, name := range s.names.Chunks() {
+		if !whole || slices.Contains(found, name) {
+			objects = append(objects, configMapNamed(name))
+		}
+	}
+	return r.deleteAll(ctx, s, objects)
 }
 
 // deleteAll deletes those of the objects that belong to the run. An object of the same name that the

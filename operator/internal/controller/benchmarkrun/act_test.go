@@ -132,6 +132,26 @@ func TestPlanIsMadeAgain(t *testing.T) {
 	}
 }
 
+// TestResultsThatOthersChangeWithoutEnd checks that a suspended run closes its chain and stops its pods although the version of the
+// results is never the one that was read, and that nothing else is done with results of another version.
+func TestResultsThatOthersChangeWithoutEnd(t *testing.T) {
+	c := interceptor.NewClient(fakeCluster(t).(client.WithWatch), interceptor.Funcs{
+		Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+			if version := object.(interface{ GetResourceVersion() string }).GetResourceVersion(); version != "" {
+				return apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "results", errors.New("version "+version))
+			}
+			return nil
+		},
+	})
+	r := &Reconciler{Client: c, Reader: c}
+	for action, refused := range map[action]bool{actStopPods: false, actOpenChain: true, actReplaceChain: true} {
+		s := newScope(launched, suspended, withRecords(open), withRecords(func(r *records) { r.version = "7" }))
+		if _, err := r.act(t.Context(), s, decision{action: action}); apierrors.IsConflict(err) != refused || err != nil && !refused {
+			t.Errorf("%s: %v", action, err)
+		}
+	}
+}
+
 // TestQuotaIsWaitedFor checks that a quota that is used up for a while does not end a run, and with it each run of
 // a queue.
 func TestQuotaIsWaitedFor(t *testing.T) {

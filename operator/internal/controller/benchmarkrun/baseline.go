@@ -11,6 +11,8 @@ import (
 	"vnfbench.io/operator/internal/baseline"
 	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/figure"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
 )
 
 // wantsBaseline reports whether to read the earlier run's figures: once, when the run has
@@ -33,6 +35,23 @@ func (r *Reconciler) readBaseline(ctx context.Context, s *scope) error {
 		return fmt.Errorf("reading BenchmarkRun %q: %w", key.Name, err)
 	}
 	s.baseline = earlier
+	return r.readBaselineTestbed(ctx, s)
+}
+
+// readBaselineTestbed reads the testbed's spec from the earlier run's plan, if the operator made it.
+func (r *Reconciler) readBaselineTestbed(ctx context.Context, s *scope) error {
+	stored := s.baseline.Status.Plan
+	if stored == nil {
+		return nil
+	}
+	configMap, err := r.configMap(ctx, s.baseline.Namespace, plan.NamesOf(s.baseline).Plan)
+	if err != nil || configMap == nil || plan.Sum(configMap.Data) != stored.StoredDigest {
+		return err
+	}
+	// A plan of another layout is not read, and an older one has no testbed.
+	if earlier, err := plan.Parse([]byte(configMap.Data[plan.KeyPlan])); err == nil && earlier.TestbedSpec.Ports.LinkBitsPerSecond > 0 {
+		s.baselineTestbed = &earlier.TestbedSpec
+	}
 	return nil
 }
 
@@ -41,7 +60,7 @@ func (s *scope) baselineProblem() string {
 	if !s.wantsBaseline() {
 		return ""
 	}
-	return baseline.WhyIncomparable(s.run, s.baseline)
+	return baseline.WhyIncomparable(s.run, s.baseline, s.baselineTestbed, &s.testbed.Spec)
 }
 
 // baselineReport returns what the status says about the baseline: its figures from the time
@@ -56,9 +75,21 @@ func (s *scope) baselineReport() *v1alpha1.BaselineReport {
 		if plan := s.baseline.Status.Plan; plan != nil {
 			report.PlanDigest = plan.Digest
 		}
+		if generator := s.baseline.Status.Generator; generator != nil {
+			report.GeneratorImageID = generator.ImageID
+		}
 	}
 	report.Figures = baseline.Measured(report.Figures, s.measured())
 	return report
+}
+
+// baselineLoads returns the rates at which the run measures delays besides its own.
+func (s *scope) baselineLoads() []measure.BaselineLoad {
+	report := s.baselineReport()
+	if s.run.Spec.Experiment.Baseline == nil || report == nil {
+		return nil
+	}
+	return baseline.Loads(s.run.Spec.Experiment, report.Figures)
 }
 
 // measured returns what this run has measured so far, for comparison.
@@ -75,11 +106,15 @@ func (s *scope) baselineVerdicts() []v1alpha1.Verdict {
 	return baseline.Verdicts(s.run.Spec.Experiment.Baseline, report.Figures, s.measured())
 }
 
-// baselineWarnings returns warnings about the tolerance.
-func (s *scope) baselineWarnings() []v1alpha1.Warning {
-	report := s.baselineReport()
-	if s.run.Spec.Experiment.Baseline == nil || report == nil {
+// baselineWarnings returns warnings about the tolerance, and about another generator on the device's core.
+func (w *writer) baselineWarnings() []v1alpha1.Warning {
+	report := w.baselineReport()
+	if w.run.Spec.Experiment.Baseline == nil || report == nil {
 		return nil
 	}
-	return baseline.Warnings(s.run.Spec.Experiment, report.Figures, s.measured())
+	warnings := baseline.Warnings(w.run.Spec.Experiment, report.Figures, w.scope.measured())
+	if w.plan.Instructions.Chain.Hop == measure.HopInline {
+		warnings = append(warnings, baseline.GeneratorWarning(*report, w.measurerImage())...)
+	}
+	return warnings
 }

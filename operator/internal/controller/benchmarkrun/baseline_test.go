@@ -1,13 +1,19 @@
 package benchmarkrun
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/testing/plantest"
 )
 
 // withBaseline names an earlier run with a rate as its NDR; 0: NDR was not measured.
@@ -41,7 +47,7 @@ func TestBaselineIsCheckedBeforeAnythingIsMade(t *testing.T) {
 		"not measured": {newScope(admitted, withBaseline(0)), actFinish, "was not measured to its end"},
 		"a floor": {newScope(admitted, withBaseline(1000), func(s *scope) {
 			s.baseline.Status.Results[0].Throughput[0].UpperBoundCause = v1alpha1.CauseGeneratorCeiling
-		}), actFinish, "in the baseline the generator, not the device, may be the limit"},
+		}), actFinish, "in the baseline the generator may be the limit"},
 		"something else": {newScope(admitted, withBaseline(1000), func(s *scope) { s.baseline.Spec.Experiment.Traffic.FrameBytes = []int32{128} }), actFinish, "spec.experiment.traffic differs"},
 		"not yet held":   {newScope(withBaseline(0)), actWait, ""},
 	} {
@@ -99,6 +105,33 @@ func TestBaselineIsKept(t *testing.T) {
 	}
 }
 
+// TestBaselineLoads checks that the plan gets the rates of judged delays from the earlier run, and keeps them when that is
+// gone.
+func TestBaselineLoads(t *testing.T) {
+	judged := func(s *scope) {
+		s.run.Spec.Experiment.Baseline.Metrics = []v1alpha1.Metric{v1alpha1.MetricLatencyP99}
+		s.run.Spec.Experiment.Measurements.Latency = &v1alpha1.Latency{Preset: v1alpha1.PresetStandard}
+	}
+	s := newScope(held, withBaseline(1000), judged, func(s *scope) {
+		s.baseline.Spec.Experiment.Measurements = s.run.Spec.Experiment.Measurements
+		s.baseline.Status.Results[0].Latency = []v1alpha1.LatencyResult{{Load: "pdr50", IntendedFramesPerSecond: 500, Directions: []v1alpha1.LatencyDirectionResult{
+			{DirectionResult: v1alpha1.DirectionResult{Direction: "Forward", SentFrames: 1000, ReceivedFrames: 1000, Latency: v1alpha1.Delays{Samples: 1000, P99Nanoseconds: 900}}},
+		}}}
+	})
+	want := []measure.BaselineLoad{{Size: "64", Load: "pdr50", FramesPerSecond: 500}}
+	if got := s.baselineLoads(); !slices.Equal(got, want) {
+		t.Errorf("got %+v", got)
+	}
+	kept := summarize(s, decide(s)).Baseline
+	again := newScope(held, withBaseline(1000), judged, func(s *scope) { s.baseline, s.run.Status.Baseline = nil, kept })
+	if got := again.baselineLoads(); !slices.Equal(got, want) {
+		t.Errorf("from the status: %+v", got)
+	}
+	if got := newScope(held).baselineLoads(); got != nil {
+		t.Errorf("without a baseline: %+v", got)
+	}
+}
+
 func TestBaselineWarnings(t *testing.T) {
 	s := newScope(launched, withRecords(done), functions(ready, ready), withBaseline(1000))
 	s.baseline.Status.Results[0].Throughput[0].Statistics = []v1alpha1.Statistics{{
@@ -111,5 +144,87 @@ func TestBaselineWarnings(t *testing.T) {
 	warnings := summarize(s, decide(s)).Warnings
 	if len(warnings) != 1 || warnings[0].Code != v1alpha1.WarningToleranceBelowSpread || warnings[0].Size != "64" {
 		t.Errorf("warnings are %+v", warnings)
+	}
+}
+
+// TestBaselineOfAnotherGenerator checks that the earlier run's image is kept, and that another one of this run is a warning
+// where generator and device share a core.
+func TestBaselineOfAnotherGenerator(t *testing.T) {
+	for name, test := range map[string]struct {
+		hop  measure.Hop
+		now  string
+		want bool
+	}{
+		"the same":                  {measure.HopInline, "measurer@sha256:a", false},
+		"another":                   {measure.HopInline, "measurer@sha256:b", true},
+		"another, on separate core": {measure.HopTap, "measurer@sha256:b", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept := newScope(held, withBaseline(1000))
+			kept.baseline.Status.Generator = &v1alpha1.GeneratorReport{ImageID: "measurer@sha256:a"}
+			report := summarize(kept, decide(kept)).Baseline
+			if report.GeneratorImageID != "measurer@sha256:a" {
+				t.Fatalf("%+v", report)
+			}
+			s := newScope(launched, withRecords(done), functions(ready, ready), withBaseline(1000))
+			s.run.Status.Baseline, s.run.Status.Generator = report, &v1alpha1.GeneratorReport{ImageID: test.now}
+			s.plan.Instructions.Chain.Hop, s.figures.Frames, s.measurers = test.hop, ndr(1000), nil
+			warned := slices.ContainsFunc(summarize(s, decide(s)).Warnings, func(w v1alpha1.Warning) bool { return w.Code == v1alpha1.WarningBaselineGeneratorDiffers })
+			if warned != test.want {
+				t.Errorf("warned: %t", warned)
+			}
+		})
+	}
+}
+
+// TestBaselineOfAnotherTestbed checks that a run is refused whose baseline was planned with other settings of the testbed,
+// and that only a plan that the operator made is looked at.
+func TestBaselineOfAnotherTestbed(t *testing.T) {
+	const link = "spec.ports.linkBitsPerSecond"
+	for name, test := range map[string]struct {
+		bitsPerSecond int64
+		change        func(stored *corev1.ConfigMap)
+		want          bool
+	}{
+		"the same settings":   {10e9, nil, false},
+		"a faster link":       {25e9, nil, true},
+		"a plan of another's": {25e9, func(stored *corev1.ConfigMap) { stored.Data["more"] = "x" }, false},
+		"no plan":             {25e9, func(stored *corev1.ConfigMap) { stored.Name = "other" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			given := newScope(admitted, withBaseline(1000))
+			given.testbed.Spec = plantest.Testbed().Spec
+			made := plan.Plan{Version: plan.Version, TestbedSpec: *given.testbed.Spec.DeepCopy()}
+			given.testbed.Spec.Ports.LinkBitsPerSecond = test.bitsPerSecond
+			stored := planMapOf(t, given.baseline, made)
+			given.baseline.Namespace, given.baseline.Status.Plan.StoredDigest = given.run.Namespace, plan.Sum(stored.Data)
+			if test.change != nil {
+				test.change(stored)
+			}
+			c := fakeCluster(t, given.testbed, given.run, given.baseline, stored)
+			s := newScope(admitted)
+			s.run, s.testbed = given.run, given.testbed
+			if err := (&Reconciler{Client: c, Reader: c}).readBaseline(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			d := decide(s)
+			refused := d.action == actFinish && d.outcome.reason == v1alpha1.ReasonBaselineUnusable && strings.Contains(d.outcome.message, link)
+			if refused != test.want || (d.action == actPlan) == test.want {
+				t.Errorf("got %s %+v", d.action, d.outcome)
+			}
+		})
+	}
+}
+
+// planMapOf returns the ConfigMap with a run's plan.
+func planMapOf(t *testing.T, run *v1alpha1.BenchmarkRun, made plan.Plan) *corev1.ConfigMap {
+	t.Helper()
+	data, err := json.Marshal(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: run.Namespace, Name: plan.NamesOf(run).Plan},
+		Data:       map[string]string{plan.KeyPlan: string(data)},
 	}
 }

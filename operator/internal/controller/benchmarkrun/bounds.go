@@ -13,6 +13,7 @@ const (
 	maxModelBytes   = 64
 	maxKeywordBytes = 32
 	maxDriverBytes  = 20
+	maxVersionBytes = 64
 	maxMACBytes     = 17
 	maxUIDBytes     = 64
 	maxNodeBytes    = 253

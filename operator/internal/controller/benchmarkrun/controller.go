@@ -3,11 +3,12 @@
 //
 // Each reconciliation reads everything into a scope (observe.go), names exactly
 // one next action (decide.go), performs it (act.go), and computes the whole
-// status from what was read and done (status.go). Nothing is kept in memory: a
-// new operator finds its place from the cluster.
+// status from what was read and done (status.go). No action follows from what is
+// kept in memory: a new operator finds its place from the cluster.
 package benchmarkrun
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -27,6 +27,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/pace"
+	"vnfbench.io/operator/internal/controller/reporting"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -39,6 +41,7 @@ type Reconciler struct {
 	// VMs reads virtual machines, Console what their guests print.
 	VMs      *VMs
 	Console  Console
+	Issuer   Issuer
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	Metrics  *Metrics
@@ -49,6 +52,10 @@ type Reconciler struct {
 	Namespace string
 	// Namespaces are those whose runs are reconciled; none: all.
 	Namespaces []string
+
+	memory memory
+	looks  looks
+	pages  pages
 }
 
 // The purpose of each verb: children are applied (create, patch) and deleted
@@ -56,7 +63,7 @@ type Reconciler struct {
 // course are watched. The operator can only grant the roles with which the measurer
 // patches its results if it holds that verb itself. Secrets hold the configuration of
 // functions in virtual machines: they are made and deleted, and cannot be read back.
-// Of logs, only the console of a virtual machine that failed is read.
+// Of logs, only the console of a virtual machine that failed is read. The keys of the cluster's issuer are public.
 //
 // +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns/status,verbs=patch
@@ -74,6 +81,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;create;patch;delete
 // +kubebuilder:rbac:groups=kubevirt.io,resources=virtualmachineinstances,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
+// +kubebuilder:rbac:urls=/.well-known/openid-configuration;/openid/v1/jwks,verbs=get
 // +kubebuilder:rbac:groups=k8s.cni.cncf.io,resources=network-attachment-definitions,verbs=list;create;patch;delete
 
 // SetupWithManager registers the controller. It needs the cache's index queue.IndexUnfinished.
@@ -81,21 +89,21 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	made, err := ctrl.NewControllerManagedBy(mgr).
 		Named("benchmarkrun").
 		For(&v1alpha1.BenchmarkRun{}, builder.WithPredicates(runChanged)).
-		Owns(&batchv1.Job{}).
+		Watches(&batchv1.Job{}, handler.EnqueueRequestsFromMapFunc(r.runOfOwned)).
 		// Without their data: who may write ConfigMaps decides how large they are.
-		Owns(&corev1.ConfigMap{}, builder.OnlyMetadata).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.runOfOwned), builder.OnlyMetadata).
 		// The measurer cannot store a trial without them.
-		Owns(&rbacv1.Role{}, builder.OnlyMetadata).
-		Owns(&rbacv1.RoleBinding{}, builder.OnlyMetadata).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(runOfPod)).
+		Watches(&rbacv1.Role{}, handler.EnqueueRequestsFromMapFunc(r.runOfOwned), builder.OnlyMetadata).
+		Watches(&rbacv1.RoleBinding{}, handler.EnqueueRequestsFromMapFunc(r.runOfOwned), builder.OnlyMetadata).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.runOfPod)).
 		Watches(&v1alpha1.Testbed{}, handler.EnqueueRequestsFromMapFunc(r.runsOfTestbed)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.runsOfNamespace), builder.WithPredicates(predicate.LabelChangedPredicate{})).
-		Build(r)
+		Build(pace.Limit(r.Clock, r))
 	if err != nil {
 		return err
 	}
 	if r.VMs != nil {
-		r.VMs.controller = made
+		r.VMs.controller, r.VMs.runOf = made, r.runOfOwned
 	}
 	return nil
 }
@@ -140,7 +148,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // has all its figures ends with that reason; its trials stay in the results.
 func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (decision, error) {
 	before := s.run.DeepCopy()
-	err := r.patchStatus(ctx, s, d, summarize(s, d))
+	if d.action == actFinish && s.stale {
+		// Its last status has the figures of all trials.
+		s.evaluate()
+		logStack(ctx, s)
+		s.stale = false
+	}
+	status := summarize(s, d)
+	if wait := r.memory.reportsLater(s, status); wait > 0 {
+		d.after = sooner(d.after, wait)
+		return d, nil
+	}
+	if s.stale {
+		d.after = sooner(d.after, reportInterval)
+	}
+	err := r.patchStatus(ctx, s, d, status)
 	if !apierrors.IsInvalid(err) && !isTooLarge(err) {
 		return d, err
 	}
@@ -182,13 +204,10 @@ func withoutFigures(before, after v1alpha1.BenchmarkRunStatus) v1alpha1.Benchmar
 // patchStatus stores a status if it changed, and emits events once it is stored.
 func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision, after v1alpha1.BenchmarkRunStatus) error {
 	before := s.run.DeepCopy()
-	if equality.Semantic.DeepEqual(before.Status, after) {
-		return nil
-	}
-	s.run.Status = after
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Status().Patch(ctx, s.run, patch); err != nil {
-		return fmt.Errorf("patching the status: %w", err)
+	// The answer is decoded into the status, and the figures in it may be kept.
+	s.run.Status = *after.DeepCopy()
+	if stored, err := reporting.StoreStatus(ctx, r.Client, r.Reader, before, s.run, Cached); !stored {
+		return err
 	}
 	for _, e := range eventsBetween(&before.Status, &after) {
 		r.Recorder.Eventf(s.run, nil, e.kind, e.reason, string(d.action), "%s", e.message)
@@ -197,6 +216,16 @@ func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision, afte
 		r.Metrics.ended(&after)
 	}
 	return nil
+}
+
+// sooner returns the shorter of two times to wait, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration { return min(cmp.Or(a, b), cmp.Or(b, a)) }
+
+// logStack logs where a panic over the records happened, if one did.
+func logStack(ctx context.Context, s *scope) {
+	if s.stack != nil {
+		ctrl.LoggerFrom(ctx).Error(s.recordsErr, "Evaluating the records", "stack", string(s.stack))
+	}
 }
 
 // failed reports whether the run ends here without having been measured.

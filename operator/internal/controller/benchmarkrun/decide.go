@@ -200,11 +200,13 @@ func decideMeasuring(s *scope) decision {
 		return fail(newCause(v1alpha1.ReasonResultsLost, "the results' ConfigMap %q says that the measurement is over, and the chain was never ready", s.names.Results))
 	}
 	if !s.job.DeletionTimestamp.IsZero() {
-		// Its end does not affect the next Job, which is made when this one is gone.
-		return decision{action: actWait, chain: newCause(v1alpha1.ReasonPending, "the previous Job %q is still being deleted", s.job.Name)}
+		return decideNextJob(s)
 	}
 	if ended := s.jobEnd(); ended != nil {
 		return fail(ended)
+	}
+	if s.jobLeft() <= 0 {
+		return fail(newCause(v1alpha1.ReasonDeadlineExceeded, "Job %q has not ended within spec.experiment.deadlineSeconds, %d, and twice startupSeconds: see who changes Jobs here, and apply the run under a new name", s.job.Name, s.run.Spec.Experiment.DeadlineSeconds))
 	}
 	if refused := s.refusedPod(); refused != nil && refused.expired(s.now) {
 		return fail(&cause{refused.reason, refused.message})
@@ -216,6 +218,16 @@ func decideMeasuring(s *scope) decision {
 		return replaceChain(s)
 	}
 	return decideStart(s)
+}
+
+// decideNextJob waits until a Job that is being deleted is gone, for at most startupSeconds. Its end does not affect
+// the next Job, which is made then.
+func decideNextJob(s *scope) decision {
+	left := leavingProblem("Job", s.job, s.startup())
+	if left.expired(s.now) {
+		return fail(newCause(left.reason, "%s: see which finalizer keeps it, and apply the run under a new name", left.message))
+	}
+	return decision{action: actWait, after: left.deadline.Sub(s.now), chain: &cause{v1alpha1.ReasonPending, left.message}}
 }
 
 // decideStart launches what is missing, limits the time of its start, and opens the chain.
@@ -233,7 +245,7 @@ func decideStart(s *scope) decision {
 	case first == nil && workloads[0].IsMeasurer() && s.awaitsPod():
 		return decision{action: actWait, after: podCheckInterval}
 	case first == nil && workloads[0].IsMeasurer():
-		return decision{action: actWait}
+		return decision{action: actWait, after: s.jobLeft()}
 	case first == nil:
 		if differs := s.disallowedDifference(); differs != nil {
 			return fail(differs)

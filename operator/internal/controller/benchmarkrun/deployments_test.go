@@ -1,6 +1,8 @@
 package benchmarkrun
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,8 +38,8 @@ func of(number string, state func(*corev1.Pod)) func(*corev1.Pod) {
 func TestDecideDeployments(t *testing.T) {
 	measured := withRecords(func(r *records) { r.chainOpen = true })
 	checkDecisions(t, map[string]decisionTest{
-		"the first measures":         {newScope(launched, deployed(1, 1), measured, functions(ready, ready), measurers(pod("m", running))), actWait, "", 0},
-		"any will do":                {newScope(launched, deployed(1, 0), measured, functions(ready, ready), measurers(pod("m", running))), actWait, "", 0},
+		"the first measures":         {newScope(launched, deployed(1, 1), measured, functions(ready, ready), measurers(pod("m", running))), actWait, "", maxUse(newScope().run)},
+		"any will do":                {newScope(launched, deployed(1, 0), measured, functions(ready, ready), measurers(pod("m", running))), actWait, "", maxUse(newScope().run)},
 		"another is asked for":       {newScope(launched, deployed(1, 2), measured, functions(ready, ready)), actReplaceChain, v1alpha1.ReasonRedeploying, 0},
 		"the old one broke before":   {newScope(launched, deployed(1, 2), measured, functions(ready, restarted(1, "Error"))), actFinish, v1alpha1.ReasonChainFailed, 0},
 		"done, and none is needed":   {newScope(launched, deployed(1, 2), measured, withRecords(done), functions(ready, ready)), actFinish, v1alpha1.ReasonSucceeded, 0},
@@ -51,7 +53,7 @@ func TestDecideDeployments(t *testing.T) {
 		"a new pod is missing":       {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", ready)), withoutPod), actLaunchChain, "", 0},
 		"new pods never start":       {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", running)), after(300*time.Second)), actFinish, v1alpha1.ReasonChainNotReady, 0},
 		"new pods are ready":         {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", ready))), actOpenChain, "", 0},
-		"the second measures":        {newScope(launched, deployed(2, 2), measured, functions(of("2", ready), of("2", ready)), measurers(pod("m", running))), actWait, "", 0},
+		"the second measures":        {newScope(launched, deployed(2, 2), measured, functions(of("2", ready), of("2", ready)), measurers(pod("m", running))), actWait, "", maxUse(newScope().run)},
 		"resumed, the next is made":  {newScope(launched, deployed(2, 2), functions(of("2", leaving(ready)), of("2", leaving(ready))), after(time.Hour)), actWait, v1alpha1.ReasonRedeploying, 330 * time.Second},
 		"suspended":                  {newScope(launched, deployed(1, 2), functions(of("2", ready), of("2", running)), suspended), actStopPods, v1alpha1.ReasonSuspended, podCheckInterval},
 		"deleted":                    {newScope(launched, deployed(1, 2), functions(leaving(ready), leaving(ready)), deleted), actStopPods, "", podCheckInterval},
@@ -112,5 +114,17 @@ func TestDeploymentsAreBounded(t *testing.T) {
 	s.records.deployments = all
 	if got := s.records.deployment(); got != maxDeployments+2 {
 		t.Errorf("the next is %d", got)
+	}
+	long := measure.DeployedFunction{Node: strings.Repeat("n", 253), ImageID: strings.Repeat("i", 512)}
+	for i := range all {
+		all[i].Functions = slices.Repeat([]measure.DeployedFunction{long}, maxFunctions)
+	}
+	text, err := deploymentsText(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []measure.Deployment
+	if err := measure.Unmarshal(text, &kept); err != nil || len(kept) < 10 || kept[len(kept)-1].Number != maxDeployments+1 {
+		t.Errorf("%d deployments of %d are kept: %v", len(kept), len(all), err)
 	}
 }

@@ -69,6 +69,7 @@ func fingerprintOf(f *measure.Fingerprint) *v1alpha1.Fingerprint {
 			Name: excerpt.Line(port.Interface, maxKeywordBytes), Driver: excerpt.Line(port.Driver, maxKeywordBytes),
 			FirmwareVersion: excerpt.Line(port.Firmware, maxKeywordBytes), BusAddress: excerpt.Line(port.Bus, maxKeywordBytes),
 			SpeedMegabitsPerSecond: port.SpeedMegabitsPerSecond, Queues: int32(port.Queues),
+			RPSCPUMask: excerpt.Line(port.RPSCPUMask, maxTextBytes),
 		})
 	}
 	return out

@@ -24,7 +24,7 @@ func TestDeviceReport(t *testing.T) {
 		Node: &measure.NodeFacts{Fingerprint: &measure.Fingerprint{
 			Digest: "sha256:1", CPUModel: "a CPU", CPUs: 4, Turbo: "Disabled", Hypervisor: true,
 			Mitigations: map[string]string{"b": "two", "a": "one"}, Hugepages: map[int]int{2048: 512, 1048576: 4},
-			Ports: []measure.PortDriver{{Interface: "west", Driver: "ice", Firmware: "4.40", Bus: "0000:3b:00.0", SpeedMegabitsPerSecond: 100_000, Queues: 8}, {Interface: "east", Driver: "veth"}},
+			Ports: []measure.PortDriver{{Interface: "west", Driver: "ice", Firmware: "4.40", Bus: "0000:3b:00.0", SpeedMegabitsPerSecond: 100_000, Queues: 8, RPSCPUMask: "f0"}, {Interface: "east", Driver: "veth"}},
 		}},
 		Domains: []measure.Domain{
 			{Name: "somebody_else"},
@@ -47,7 +47,7 @@ func TestDeviceReport(t *testing.T) {
 			Vulnerabilities: []v1alpha1.Vulnerability{{Name: "a", State: "one"}, {Name: "b", State: "two"}},
 			HugepagePools:   []v1alpha1.HugepagePool{{SizeKibibytes: 2048, Pages: 512}, {SizeKibibytes: 1048576, Pages: 4}},
 			Interfaces: []v1alpha1.NetworkInterface{
-				{Name: "west", Driver: "ice", FirmwareVersion: "4.40", BusAddress: "0000:3b:00.0", SpeedMegabitsPerSecond: 100_000, Queues: 8},
+				{Name: "west", Driver: "ice", FirmwareVersion: "4.40", BusAddress: "0000:3b:00.0", SpeedMegabitsPerSecond: 100_000, Queues: 8, RPSCPUMask: "f0"},
 				{Name: "east", Driver: "veth"},
 			},
 		},

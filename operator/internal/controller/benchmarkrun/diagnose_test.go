@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -82,6 +83,43 @@ func TestDiagnoseLost(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestClockOfANodeIsLate checks that a function that is no longer ready has its time to end or to be ready again from when
+// the operator sees it, whatever its node's clock says, and each time that it is lost.
+func TestClockOfANodeIsLate(t *testing.T) {
+	var k kept
+	lost := func(at time.Duration, isReady bool) *problem {
+		first := unreadySince(epoch.Add(at - time.Hour))
+		if isReady {
+			first = ready
+		}
+		s := newScope(launched, withRecords(open), functions(first, ready), after(at))
+		for i := range s.chainPods {
+			s.chainPods[i].UID = types.UID(s.chainPods[i].Name)
+		}
+		k.see(s)
+		_, found := s.firstProblem(s.chainWorkloads())
+		return found
+	}
+	for _, step := range []struct {
+		at      time.Duration
+		ready   bool
+		expires time.Duration
+	}{
+		{0, false, causeTimeout},
+		{time.Second, false, causeTimeout},
+		{2 * time.Second, true, 0},
+		{10 * time.Second, false, 10*time.Second + causeTimeout},
+	} {
+		var expires time.Duration
+		if p := lost(step.at, step.ready); p != nil {
+			expires = p.deadline.Sub(epoch)
+		}
+		if expires != step.expires {
+			t.Errorf("after %s, ready %t: expires after %s, want %s", step.at, step.ready, expires, step.expires)
+		}
 	}
 }
 

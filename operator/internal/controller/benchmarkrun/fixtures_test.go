@@ -27,7 +27,7 @@ func newScope(changes ...with) *scope {
 	}}
 	run.Spec.Experiment.TestbedRef = &v1alpha1.TestbedReference{Name: "bench"}
 	run.Spec.Experiment.StartupSeconds = 300
-	run.Spec.Experiment.DeadlineSeconds = 900
+	run.Spec.Experiment.DeadlineSeconds = 86400
 	run.Spec.Experiment.Traffic.FrameBytes = []int32{64}
 	run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{{Name: "one"}, {Name: "two"}}
 	testbed := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Name: "bench", UID: "bench-uid"}}

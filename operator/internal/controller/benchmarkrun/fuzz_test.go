@@ -12,6 +12,7 @@ import (
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/report"
 	"vnfbench.io/operator/internal/testing/mutate"
+	"vnfbench.io/operator/internal/trialstore"
 )
 
 // fuzzLimit is how long one worker of the operator may be taken by one run.
@@ -65,7 +66,7 @@ func FuzzRecords(f *testing.F) {
 		s := newScope(launched)
 		s.plan = b.plan
 		start := time.Now()
-		s.decode(&corev1.ConfigMap{Data: mutate.Data(mutate.JSON(b.data, edits))})
+		s.decode(&corev1.ConfigMap{Data: mutate.Data(mutate.JSON(b.data, edits))}, &kept{}, trialstore.NoChunks)
 		if took := time.Since(start); took > fuzzLimit {
 			t.Fatalf("it took %s", took)
 		}

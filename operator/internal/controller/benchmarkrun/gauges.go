@@ -21,9 +21,12 @@ import (
 	"vnfbench.io/operator/internal/report"
 )
 
-// maxRunsWithFigures is how many runs the gauges show, those that ended last. Each has some hundred
-// figures, and each figure is a series that a scrape holds in memory.
-const maxRunsWithFigures = 100
+// The gauges show the runs that ended last: at most maxRunsWithFigures, and as many of them as have maxFigures together,
+// but always the last one. Each figure is a series that takes about a kilobyte, and a run can have thousands.
+const (
+	maxRunsWithFigures = 100
+	maxFigures         = 5000
+)
 
 // Gauges shows the stored state of runs and testbeds at the time of a scrape: a deleted run's figures
 // vanish with it.
@@ -37,7 +40,13 @@ type Gauges struct {
 
 	mutex sync.Mutex
 	// figures are those of the runs that the last scrape showed.
-	figures map[types.UID][]prometheus.Metric
+	figures map[shownRun][]prometheus.Metric
+}
+
+// shownRun is a run with the one label of its figures that can still change.
+type shownRun struct {
+	uid        types.UID
+	experiment string
 }
 
 var figureLabels = []string{"namespace", "experiment", "run", "metric", "size", "goal", "load", "streams"}
@@ -88,10 +97,11 @@ func (g *Gauges) collectRuns(ctx context.Context, metrics chan<- prometheus.Metr
 	}
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	shown := map[types.UID][]prometheus.Metric{}
+	shown, series := map[shownRun][]prometheus.Metric{}, 0
 	var failed error
 	for _, run := range endedLast(runs.Items) {
-		figures, known := g.figures[run.UID]
+		key := shownRun{run.UID, report.ExperimentName(run)}
+		figures, known := g.figures[key]
 		if !known {
 			var err error
 			if figures, err = g.read(ctx, run); err != nil {
@@ -99,7 +109,11 @@ func (g *Gauges) collectRuns(ctx context.Context, metrics chan<- prometheus.Metr
 				continue
 			}
 		}
-		shown[run.UID] = figures
+		shown[key] = figures
+		if series += len(figures); series > maxFigures && len(shown) > 1 {
+			// It is kept, so that the next scrape need not read it.
+			break
+		}
 		for _, figure := range figures {
 			metrics <- figure
 		}
@@ -137,8 +151,9 @@ func (g *Gauges) read(ctx context.Context, ended *v1alpha1.BenchmarkRun) ([]prom
 	}
 	var metrics []prometheus.Metric
 	figures := figure.Of(run.Status)
+	of := figure.ByKey(figures)
 	for _, c := range figure.Join(figures, nil) {
-		metrics = append(metrics, gaugeOf(run, *figure.Worst(figures, c.FigureKey)))
+		metrics = append(metrics, gaugeOf(run, *figure.Worst(of[c.FigureKey], c.FigureKey)))
 	}
 	return metrics, nil
 }

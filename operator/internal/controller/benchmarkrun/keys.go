@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -29,11 +28,12 @@ func (r *Reconciler) createKeys(ctx context.Context, s *scope) error {
 		if err := controllerutil.SetControllerReference(s.run, secret, r.Client.Scheme()); err != nil {
 			return err
 		}
-		switch err := r.Client.Create(ctx, secret); {
-		case apierrors.IsAlreadyExists(err):
+		made, err := r.createSecret(ctx, secret)
+		if err != nil {
+			return err
+		}
+		if !made {
 			kept++
-		case err != nil:
-			return fmt.Errorf("creating Secret %q: %w", secret.Name, err)
 		}
 	}
 	if kept == 0 || kept == len(secrets) {
@@ -69,16 +69,21 @@ func (r *Reconciler) createSeeds(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// deleteSecrets deletes keys and seeds with the chain. The run's spec names them,
-// because a plan may be lost.
+// deleteSecrets deletes keys, seeds and what virtual machines boot with, together with the chain: the next one needs
+// other keys, and gets the issuer's keys of that day. The run's spec names them, because a plan may be lost.
 func (r *Reconciler) deleteSecrets(ctx context.Context, s *scope) error {
 	var names []string
 	for _, function := range s.run.Spec.Experiment.Chain {
-		switch function.Function {
-		case v1alpha1.FunctionEncryptionGateway:
+		if function.Function == v1alpha1.FunctionEncryptionGateway {
 			names = append(names, s.names.Keys(function.Name))
-		case v1alpha1.FunctionCustom:
+		}
+		if function.Function == v1alpha1.FunctionCustom || function.Runtime == v1alpha1.RuntimeVirtualMachine {
 			names = append(names, s.names.Function(function.Name))
+		}
+	}
+	for _, n := range s.run.Spec.Experiment.NoisyNeighbors {
+		if n.Runtime == v1alpha1.RuntimeVirtualMachine {
+			names = append(names, s.names.Neighbor(n.Name))
 		}
 	}
 	for _, name := range names {

@@ -85,6 +85,16 @@ vnfbench_testbed_queue_length{testbed="bench"} 2
 	if err := testutil.CollectAndCompare(gauges, strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}
+	// A label names the experiment, and can change.
+	gauges.Reader = reader
+	for _, c := range []client.Client{reader, cache} {
+		if err := c.Patch(t.Context(), ended.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+v1alpha1.LabelExperiment+`":"renamed"}}}`))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := testutil.CollectAndCompare(gauges, strings.NewReader(strings.ReplaceAll(want, "bench-one-two", "renamed"))); err != nil {
+		t.Error(err)
+	}
 	if err := cache.Delete(t.Context(), ended); err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +142,48 @@ func TestGaugesShowTheLastRuns(t *testing.T) {
 	oldest := endedLast([]v1alpha1.BenchmarkRun{*runs[0].(*v1alpha1.BenchmarkRun), *runs[1].(*v1alpha1.BenchmarkRun)})
 	if oldest[0].Name != "run-001" {
 		t.Errorf("the first of those that ended last is %q", oldest[0].Name)
+	}
+}
+
+// TestFiguresAreBounded checks that the runs that are shown have a number of figures together, that one with more is shown
+// alone, and that a run that does not fit is not read again at each scrape.
+func TestFiguresAreBounded(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ goals, shown int }{"some fit": {2000, 2}, "one is too large": {maxFigures + 1, 1}} {
+		t.Run(name, func(t *testing.T) {
+			var runs []client.Object
+			for i := range 5 {
+				run := newScope(finished(metav1.ConditionTrue, v1alpha1.ReasonSucceeded)).run
+				run.Name, run.UID, run.Finalizers = fmt.Sprint("run-", i), types.UID(fmt.Sprint(i)), nil
+				run.Status.CompletionTime, run.Status.Results = ptr.To(metav1.NewTime(epoch.Add(time.Duration(i)*time.Second))), ndr(1)
+				one := run.Status.Results[0].Throughput[0]
+				run.Status.Results[0].Throughput = nil
+				for goal := range test.goals {
+					one.Goal = fmt.Sprint(goal)
+					run.Status.Results[0].Throughput = append(run.Status.Results[0].Throughput, one)
+				}
+				runs = append(runs, run)
+			}
+			reads := 0
+			reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(runs...).WithInterceptorFuncs(interceptor.Funcs{
+				Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+					reads++
+					return c.Get(ctx, key, object, options...)
+				},
+			}).Build()
+			gauges := &Gauges{Cache: reader, Reader: reader}
+			for range 3 {
+				if n := testutil.CollectAndCount(gauges, "vnfbench_run_figure"); n != test.shown*test.goals {
+					t.Errorf("%d figures, want those of %d runs", n, test.shown)
+				}
+			}
+			if reads != test.shown+1 {
+				t.Errorf("%d runs were read, want %d and the next", reads, test.shown)
+			}
+		})
 	}
 }
 

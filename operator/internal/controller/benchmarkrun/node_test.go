@@ -11,6 +11,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/trialstore"
 )
 
 // TestNodeBecomesWarnings checks that what the measurer read about its node is among the run's warnings.
@@ -25,7 +26,7 @@ func TestNodeBecomesWarnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.decode(&corev1.ConfigMap{Data: map[string]string{measure.KeyGenerator: string(text)}})
+	s.decode(&corev1.ConfigMap{Data: map[string]string{measure.KeyGenerator: string(text)}}, &kept{}, trialstore.NoChunks)
 	if s.recordsErr != nil {
 		t.Fatal(s.recordsErr)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/measure"
 )
 
 // A node is measured on by one run at a time, whatever its testbed. A run holds the Lease of each of
@@ -82,7 +83,7 @@ func (r *Reconciler) takeNode(ctx context.Context, s *scope, node string) (busy 
 	case err != nil:
 		return "", err
 	case lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity == mine:
-		return "", nil
+		return "", s.overused(lease)
 	}
 	if busy, err = r.holderOf(ctx, s, node, lease); busy != "" || err != nil {
 		return busy, err
@@ -137,8 +138,17 @@ func longestUse(run *v1alpha1.BenchmarkRun, lease *coordinationv1.Lease) time.Ti
 	if lease.Spec.AcquireTime != nil {
 		since = lease.Spec.AcquireTime.Time
 	}
-	e := &run.Spec.Experiment
-	return since.Add(time.Duration(e.DeadlineSeconds+2*e.StartupSeconds) * time.Second)
+	return since.Add(maxUse(run))
+}
+
+// overused returns an error if the run has used a node for longer than its Jobs may take: another writer deletes them, and each
+// new one counts its time from its own start.
+func (s *scope) overused(lease *coordinationv1.Lease) error {
+	if !s.now.After(longestUse(s.run, lease)) {
+		return nil
+	}
+	return measure.Failf(v1alpha1.ReasonDeadlineExceeded, "see who deletes Jobs here, and apply the run under a new name",
+		"the run has its nodes for longer than spec.experiment.deadlineSeconds, %d, and twice startupSeconds, and Job %q is gone", s.run.Spec.Experiment.DeadlineSeconds, s.names.Job)
 }
 
 // releaseNodes deletes the Leases that the run holds.

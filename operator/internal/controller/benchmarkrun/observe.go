@@ -12,16 +12,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/procedure"
+	"vnfbench.io/operator/internal/trialstore"
 )
 
 // observe reads everything that a decision may need. Nothing else reads.
@@ -30,7 +32,7 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*
 	run.Spec.Experiment.Measurements = run.Spec.Experiment.Measurements.Filled()
 	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run)}
 	for _, read := range []func(context.Context, *scope) error{
-		r.readWorkloads, r.readVMs, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readRights, r.readJobEvents, r.readEvents, r.readConsole,
+		r.readWorkloads, r.readVMs, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readIssuer, r.readRights, r.readJobEvents, r.readEvents, r.readConsole,
 	} {
 		if err := read(ctx, s); err != nil {
 			return nil, err
@@ -41,35 +43,54 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*
 
 // readWorkloads reads the Job and the pods.
 func (r *Reconciler) readWorkloads(ctx context.Context, s *scope) error {
-	return readWorkloads(ctx, r.Client, s)
+	return readWorkloads(ctx, r.Client, s, r.cachedPods)
 }
 
 // readRemains reads them without the cache before the testbed is released: a new Job may
 // not be in the cache yet, and the next run must not meet its pod.
 func (r *Reconciler) readRemains(ctx context.Context, s *scope) error {
-	if s.podsRemain() || !queue.Occupies(s.run) || queue.Wants(s.run) && s.holds() {
+	if s.podsRemain() {
+		return r.forgetUnreadable(ctx, s)
+	}
+	if !queue.Occupies(s.run) || queue.Wants(s.run) && s.holds() {
 		return nil
 	}
-	return r.unlessTerminating(ctx, s, readWorkloads(ctx, r.Reader, s))
+	return r.unlessTerminating(ctx, s, readWorkloads(ctx, r.Reader, s, r.storedPods))
 }
 
-func readWorkloads(ctx context.Context, reader client.Reader, s *scope) error {
+// forgetUnreadable drops what the cache still has of a deleted run, where the namespace is being deleted too and the
+// operator may no longer read it: with watchNamespaces its rights go with the namespace, and no watch reports the end
+// of a pod there. The pods first get their time to end.
+func (r *Reconciler) forgetUnreadable(ctx context.Context, s *scope) error {
+	if s.run.DeletionTimestamp.IsZero() || s.now.Before(s.run.DeletionTimestamp.Add(heldTimeout)) {
+		return nil
+	}
+	err := readWorkloads(ctx, r.Reader, &scope{now: s.now, run: s.run, names: s.names}, r.storedPods)
+	if err == nil || r.unlessTerminating(ctx, s, err) != nil {
+		return nil
+	}
+	s.job, s.measurers, s.chainPods, s.vms = nil, nil, nil, nil
+	return nil
+}
+
+// readWorkloads reads them with or without the cache. What is kept of them is the same.
+func readWorkloads(ctx context.Context, reader client.Reader, s *scope, podsOf func(context.Context, *scope) ([]corev1.Pod, error)) error {
 	job := &batchv1.Job{}
 	err := reader.Get(ctx, client.ObjectKey{Namespace: s.run.Namespace, Name: s.names.Job}, job)
 	switch {
 	case err == nil:
+		keepJob(job)
 		s.job = job
 	case !apierrors.IsNotFound(err):
 		return fmt.Errorf("reading Job %q: %w", s.names.Job, err)
 	}
-	var pods corev1.PodList
-	mine := client.MatchingLabels{v1alpha1.LabelRun: string(s.run.UID)}
-	if err := reader.List(ctx, &pods, client.InNamespace(s.run.Namespace), mine); err != nil {
+	pods, err := podsOf(ctx, s)
+	if err != nil {
 		return fmt.Errorf("listing the run's pods: %w", err)
 	}
-	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
-	for _, pod := range pods.Items {
-		if left, held := heldFor(&pod, s.now); held && left <= 0 {
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+	for _, pod := range pods {
+		if left, held := heldFor(&pod, s.now); held && left <= 0 || s.isLate(&pod) || !s.isOwn(&pod) {
 			continue
 		}
 		if pod.Labels[v1alpha1.LabelComponent] == chain.ComponentMeasurer {
@@ -79,6 +100,31 @@ func readWorkloads(ctx context.Context, reader client.Reader, s *scope) error {
 		}
 	}
 	return nil
+}
+
+// ofRun selects the objects with the run's label.
+func (s *scope) ofRun() client.ListOption {
+	return &client.ListOptions{Namespace: s.run.Namespace, LabelSelector: labels.SelectorFromSet(labels.Set{v1alpha1.LabelRun: string(s.run.UID)})}
+}
+
+func (r *Reconciler) cachedPods(ctx context.Context, s *scope) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	err := r.Client.List(ctx, &pods, s.ofRun())
+	return pods.Items, err
+}
+
+// storedPods reads the pods without the cache.
+func (r *Reconciler) storedPods(ctx context.Context, s *scope) ([]corev1.Pod, error) {
+	var pods []corev1.Pod
+	var list corev1.PodList
+	_, err := r.pages.read(ctx, r.Reader, &list, 0, func() error {
+		for i := range list.Items {
+			keepPod(&list.Items[i])
+		}
+		pods = append(pods, list.Items...)
+		return nil
+	}, s.ofRun())
+	return pods, err
 }
 
 // readTestbed reads the testbed, without the cache if a decision to make or delete objects
@@ -154,27 +200,45 @@ var errOtherPlan = errors.New("it is not the one that the operator made")
 // like a loss.
 func (r *Reconciler) readRecords(ctx context.Context, s *scope) error {
 	if !queue.Occupies(s.run) || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
+		r.memory.take(s.run.UID)
 		return nil
 	}
 	configMap, err := r.configMap(ctx, s.run.Namespace, s.names.Results)
-	if err != nil {
+	if err != nil || configMap == nil {
 		return err
 	}
-	s.decode(configMap)
-	if s.stack != nil {
-		ctrl.LoggerFrom(ctx).Error(s.recordsErr, "Evaluating the records", "stack", string(s.stack))
+	k := r.memory.take(s.run.UID)
+	k.see(s)
+	s.decode(configMap, k, r.chunks(ctx, s))
+	if failed := (trialstore.Unanswered{}); errors.As(s.recordsErr, &failed) {
+		r.memory.put(s.run.UID, k)
+		return failed
+	}
+	logStack(ctx, s)
+	if s.recordsErr == nil {
+		r.memory.put(s.run.UID, k)
 	}
 	return nil
 }
 
-func (s *scope) decode(configMap *corev1.ConfigMap) {
-	if configMap == nil {
+// decode reads the records, and evaluates them if they are not those that are kept, and a report is due or they are
+// complete.
+func (s *scope) decode(configMap *corev1.ConfigMap, k *kept, get trialstore.Get) {
+	s.holder, s.later = holderOf(configMap), k.later(s.now)
+	s.records, s.recordsErr = decodeRecords(configMap, &k.reading, get)
+	if s.recordsErr != nil || s.plan == nil {
 		return
 	}
-	s.holder = holderOf(configMap)
-	if s.records, s.recordsErr = decodeRecords(configMap); s.recordsErr == nil && s.plan != nil {
+	now := evaluated{configMap.UID, configMap.ResourceVersion, s.storedDigest}
+	same := now == k.of && now.version != ""
+	s.stale = !same && now.head == k.of.head && now.plan == k.of.plan && s.later > 0 && !s.records.done
+	if !same && !s.stale {
 		s.evaluate()
+		k.of, k.figures, k.foreign = now, s.figures, s.foreign
+		k.report(s.now)
+		return
 	}
+	s.figures, s.foreign = k.figures, k.foreign
 }
 
 // evaluate computes what follows from the records. Who may write ConfigMaps can store records that
@@ -247,19 +311,28 @@ func (r *Reconciler) readInput(ctx context.Context, s *scope) error {
 	if err := r.Client.List(ctx, &nodes); err != nil {
 		return fmt.Errorf("listing nodes: %w", err)
 	}
+	busy, err := r.busyNodes(ctx, s, plan.Choice(s.testbed, nodes.Items))
+	if err != nil {
+		return err
+	}
+	s.input, err = r.input(ctx, s, nodes.Items, busy)
+	return err
+}
+
+// input reads the rest of what a plan is made from.
+func (r *Reconciler) input(ctx context.Context, s *scope, nodes []corev1.Node, busy map[string]bool) (*plan.Input, error) {
 	networks, resources, err := r.networks(ctx, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	requested, err := r.requested(ctx, plan.Choice(s.testbed, nodes.Items))
+	requested, err := r.requested(ctx, plan.Choice(s.testbed, nodes))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.input = &plan.Input{
-		Run: s.run, Testbed: s.testbed, Nodes: nodes.Items, Requested: requested,
-		Networks: networks, NetworkResources: resources, KubeVirt: s.kubeVirt, Defaults: r.Defaults,
-	}
-	return nil
+	return &plan.Input{
+		Run: s.run, Testbed: s.testbed, Nodes: nodes, Requested: requested, Busy: busy,
+		Networks: networks, NetworkResources: resources, KubeVirt: s.kubeVirt, BaselineLoads: s.baselineLoads(), Defaults: r.Defaults,
+	}, nil
 }
 
 // networks returns the networks that the run's pods may join, by their plan.End's
@@ -270,7 +343,19 @@ func (r *Reconciler) networks(ctx context.Context, s *scope) (names map[string]b
 	for _, namespace := range networkNamespaces(s) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
-		err := r.Reader.List(ctx, list, client.InNamespace(namespace))
+		_, err := r.pages.read(ctx, r.Reader, list, 0, func() error {
+			for _, item := range list.Items {
+				end := plan.End{Network: item.Name}
+				if namespace != s.run.Namespace {
+					end.NetworkNamespace = namespace
+				}
+				names[end.NetworkKey()] = true
+				if resource := item.Annotations[chain.AnnotationResource]; resource != "" {
+					resources[end.NetworkKey()] = excerpt.Text(resource, maxCachedBytes)
+				}
+			}
+			return nil
+		}, client.InNamespace(namespace))
 		switch {
 		case meta.IsNoMatchError(err) || apierrors.IsNotFound(err):
 			return nil, nil, nil
@@ -279,16 +364,6 @@ func (r *Reconciler) networks(ctx context.Context, s *scope) (names map[string]b
 			continue
 		case err != nil:
 			return nil, nil, fmt.Errorf("listing NetworkAttachmentDefinitions: %w", err)
-		}
-		for _, item := range list.Items {
-			end := plan.End{Network: item.Name}
-			if namespace != s.run.Namespace {
-				end.NetworkNamespace = namespace
-			}
-			names[end.NetworkKey()] = true
-			if resource := item.Annotations[chain.AnnotationResource]; resource != "" {
-				resources[end.NetworkKey()] = resource
-			}
 		}
 	}
 	return names, resources, nil
@@ -324,12 +399,27 @@ func (r *Reconciler) readEvents(ctx context.Context, s *scope) error {
 	return err
 }
 
+// maxEventPages is the most pages of events that are read of one object. Users may write events: a run whose object has
+// more continues with these, and ends with the reason that it has without them.
+const maxEventPages = 10
+
 func (r *Reconciler) eventsOf(ctx context.Context, object client.Object) ([]corev1.Event, error) {
-	var events corev1.EventList
+	var events []corev1.Event
+	var list corev1.EventList
 	// By UID: pods of a run that was resumed have the names of earlier pods.
 	about := client.MatchingFields{"involvedObject.uid": string(object.GetUID())}
-	if err := r.Reader.List(ctx, &events, client.InNamespace(object.GetNamespace()), about); err != nil {
+	_, err := r.pages.read(ctx, r.Reader, &list, maxEventPages, func() error {
+		for i := range list.Items {
+			e := &list.Items[i]
+			events = append(events, corev1.Event{
+				Type: excerpt.Text(e.Type, maxKeywordBytes), Reason: excerpt.Text(e.Reason, maxTextBytes), Message: excerpt.Text(e.Message, maxCachedBytes),
+				FirstTimestamp: e.FirstTimestamp, LastTimestamp: e.LastTimestamp, EventTime: e.EventTime,
+			})
+		}
+		return nil
+	}, client.InNamespace(object.GetNamespace()), about)
+	if err != nil {
 		return nil, fmt.Errorf("listing events of %q: %w", object.GetName(), err)
 	}
-	return events.Items, nil
+	return events, nil
 }

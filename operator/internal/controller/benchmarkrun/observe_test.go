@@ -50,7 +50,7 @@ func TestTestbedIsNotReleasedByTheCache(t *testing.T) {
 			if test.real != nil {
 				real = append(real, test.real(given))
 			}
-			r := &Reconciler{Client: fakeCluster(t, given.testbed, given.run), Reader: fakeCluster(t, real...), Clock: clocktesting.NewFakePassiveClock(epoch)}
+			r := &Reconciler{Client: fakeCluster(t, given.testbed, given.run), Reader: fakeCluster(t, real...), Clock: clocktesting.NewFakePassiveClock(epoch), Issuer: &counting{}}
 			s, err := r.observe(t.Context(), given.run)
 			if err != nil {
 				t.Fatal(err)
@@ -81,7 +81,7 @@ func TestNamespaceGoesWithTheOperatorsRights(t *testing.T) {
 					return forbidden
 				},
 			})
-			r := &Reconciler{Client: all, Reader: live, Clock: clocktesting.NewFakePassiveClock(epoch)}
+			r := &Reconciler{Client: all, Reader: live, Clock: clocktesting.NewFakePassiveClock(epoch), Issuer: &counting{}}
 			s, err := r.observe(t.Context(), given.run)
 			if deletionTimestamp == nil {
 				if !apierrors.IsForbidden(err) {
@@ -129,7 +129,7 @@ func TestHeldPods(t *testing.T) {
 			p := held(given)
 			test.change(p)
 			all := fakeCluster(t, given.testbed, given.run, p)
-			r := &Reconciler{Client: all, Reader: all, Clock: clocktesting.NewFakePassiveClock(epoch.Add(test.after))}
+			r := &Reconciler{Client: all, Reader: all, Clock: clocktesting.NewFakePassiveClock(epoch.Add(test.after)), Issuer: &counting{}}
 			s, err := r.observe(t.Context(), given.run)
 			if err != nil {
 				t.Fatal(err)
@@ -157,7 +157,7 @@ func TestResultsAreNotReadFromTheCache(t *testing.T) {
 	r := &Reconciler{
 		Client: fakeCluster(t, given.testbed, run, job, made, results(measure.ChainReady)),
 		Reader: fakeCluster(t, given.testbed, run, job, made, results("")),
-		Clock:  clocktesting.NewFakePassiveClock(epoch),
+		Clock:  clocktesting.NewFakePassiveClock(epoch), Issuer: &counting{},
 	}
 	s, err := r.observe(t.Context(), run)
 	if err != nil {
@@ -187,7 +187,7 @@ func TestOnlyARunThatIsMeasuredIsEvaluated(t *testing.T) {
 				Data:       map[string]string{"trial-000000.json": `{"index":0,"stage":"WarmUp","outcome":{"directions":[{"direction":"Forward"}]}}`},
 			}
 			all := fakeCluster(t, given.testbed, run, made, records)
-			r := &Reconciler{Client: all, Reader: all, Clock: clocktesting.NewFakePassiveClock(epoch)}
+			r := &Reconciler{Client: all, Reader: all, Clock: clocktesting.NewFakePassiveClock(epoch), Issuer: &counting{}}
 			s, err := r.observe(t.Context(), run)
 			if err != nil {
 				t.Fatal(err)
@@ -213,7 +213,7 @@ func ownPlan(t *testing.T, s *scope) (*corev1.ConfigMap, *v1alpha1.BenchmarkRun)
 }
 
 // fakeCluster returns an API server, or a cache, that has the objects.
-func fakeCluster(t *testing.T, objects ...client.Object) client.Client {
+func fakeCluster(t testing.TB, objects ...client.Object) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
@@ -232,9 +232,9 @@ func fakeCluster(t *testing.T, objects ...client.Object) client.Client {
 }
 
 func realJob(s *scope) client.Object {
-	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: s.names.Job}}
+	return &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: s.names.Job, CreationTimestamp: metav1.NewTime(epoch)}}
 }
 
 func realPod(s *scope) client.Object {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: "pod", Labels: map[string]string{v1alpha1.LabelRun: string(s.run.UID)}}}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: s.names.Function("one"), Labels: map[string]string{v1alpha1.LabelRun: string(s.run.UID)}}}
 }

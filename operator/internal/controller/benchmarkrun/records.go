@@ -2,7 +2,6 @@ package benchmarkrun
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -12,10 +11,10 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/generator/registry"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/report"
+	"vnfbench.io/operator/internal/trialstore"
 )
 
-// records is the results' ConfigMap, decoded: all that the measurer has reported.
+// records are the results' ConfigMap and its chunks, decoded: all that the measurer has reported.
 type records struct {
 	uid types.UID
 	// version is that of the ConfigMap that was read.
@@ -34,9 +33,9 @@ type records struct {
 	trials      []measure.Record
 }
 
-// decodeRecords reads the ConfigMap. An error means that another writer has
+// decodeRecords reads the ConfigMap, and what is new of its trials. An error means that another writer has
 // written to it: the measurer's own patches are always whole.
-func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
+func decodeRecords(configMap *corev1.ConfigMap, reading *trialstore.Reading, get trialstore.Get) (*records, error) {
 	r := &records{uid: configMap.UID, version: configMap.ResourceVersion, chainOpen: configMap.Data[measure.KeyChain] == measure.ChainReady}
 	_, r.done = configMap.Data[measure.KeyDone]
 	for key, into := range map[string]any{
@@ -50,7 +49,7 @@ func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
 		measure.KeyDeployments: &r.deployments,
 	} {
 		if value, found := configMap.Data[key]; found {
-			if err := json.Unmarshal([]byte(value), into); err != nil {
+			if err := measure.Unmarshal(value, into); err != nil {
 				return nil, fmt.Errorf("key %q: %w", key, err)
 			}
 		}
@@ -58,43 +57,26 @@ func decodeRecords(configMap *corev1.ConfigMap) (*records, error) {
 	if r.failure != nil {
 		*r.failure = r.failure.Checked()
 	}
-	trials, err := report.Records(configMap.Data)
+	trials, err := reading.Read(configMap, get)
 	if err != nil {
 		return nil, err
 	}
 	r.trials = trials
-	if err := cmp.Or(r.checkTrials(), r.checkDeployments()); err != nil {
+	if err := cmp.Or(r.checkSessions(), r.checkDeployments()); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-const (
-	// maxTrials is more than fit: the shortest record of a trial has more than 230 bytes.
-	maxTrials = 4000
-	// maxSessions limits how often the records are replayed: once for each session.
-	maxSessions = 64
-)
+// maxSessions limits how often the records are replayed: once for each session.
+const maxSessions = 64
 
-// checkTrials refuses trials that no measurer stores, and more sessions than the operator replays
-// for one run while the others wait.
-func (r *records) checkTrials() error {
-	if len(r.trials) > maxTrials {
-		return fmt.Errorf("it has %d trials, and at most %d fit", len(r.trials), maxTrials)
-	}
+// checkSessions refuses more sessions than the operator replays for one run while the others wait.
+func (r *records) checkSessions() error {
 	sessions := 0
 	for i := range r.trials {
-		trial := &r.trials[i]
-		if trial.Index != i {
-			return fmt.Errorf("trial %d is missing", i)
-		}
-		if i == 0 || trial.Measurer != r.trials[i-1].Measurer {
+		if i == 0 || r.trials[i].Measurer != r.trials[i-1].Measurer {
 			sessions++
-		}
-		for n, d := range trial.Outcome.Directions {
-			if d.Direction != measure.Forward && d.Direction != measure.Reverse || n > 0 && d.Direction == trial.Outcome.Directions[0].Direction || n > 1 {
-				return fmt.Errorf("trial %d has directions that no path has", i)
-			}
 		}
 	}
 	if sessions > maxSessions {
@@ -125,7 +107,7 @@ func (r *records) checkDeployments() error {
 // holderOf returns the measurer that holds the results, nil if none is known.
 func holderOf(configMap *corev1.ConfigMap) *measure.Holder {
 	var holder measure.Holder
-	if json.Unmarshal([]byte(configMap.Data[measure.KeyHolder]), &holder) != nil {
+	if measure.Unmarshal(configMap.Data[measure.KeyHolder], &holder) != nil {
 		return nil
 	}
 	return &holder

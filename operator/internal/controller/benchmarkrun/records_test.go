@@ -13,6 +13,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/testing/plantest"
+	"vnfbench.io/operator/internal/trialstore"
 )
 
 // TestForeign reads records of a measurer of another version: it may be done when this version's procedure is not, or have
@@ -41,7 +42,7 @@ func TestDecodeRecords(t *testing.T) {
 		"trial-000001.json": `{"index":1,"stage":"Throughput"}`,
 		"trial-000000.json": `{"index":0,"stage":"WarmUp"}`,
 		"foreign":           "note",
-	}})
+	}}, &trialstore.Reading{}, trialstore.NoChunks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func TestDecodeRecordsRefusesDamage(t *testing.T) {
 	for i := range maxSessions + 1 {
 		sessions[fmt.Sprintf("trial-%06d.json", i)] = fmt.Sprintf(`{"index":%d,"stage":"WarmUp","load":"resumed","measurer":"m-%d"}`, i, i%2)
 	}
-	for i := range maxTrials + 1 {
+	for i := range 4001 {
 		trials[fmt.Sprintf("trial-%06d.json", i)] = fmt.Sprintf(`{"index":%d}`, i)
 	}
 	many, functions := make([]measure.Deployment, maxDeployments+1), make([]measure.DeployedFunction, maxFunctions+1)
@@ -98,7 +99,7 @@ func TestDecodeRecordsRefusesDamage(t *testing.T) {
 		"a deployment without end": {measure.KeyProgress: `{"deployment":9223372036854775807}`, measure.KeyDeployments: `[{"number":1}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := decodeRecords(&corev1.ConfigMap{Data: data}); err == nil {
+			if _, err := decodeRecords(&corev1.ConfigMap{Data: data}, &trialstore.Reading{}, trialstore.NoChunks); err == nil {
 				t.Error("no error")
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/report"
+	"vnfbench.io/operator/internal/trialstore"
 )
 
 // documented measures a simulated device, lets the controller end the run, and returns the document
@@ -23,7 +24,7 @@ func documented(t testing.TB, changes ...func(*plan.Input)) report.Document {
 	s.run.Spec, s.plan = run.Spec, made
 	data := simulate(t, made.Instructions)
 	s.measurers = []corev1.Pod{{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{ImageID: "registry.example/traffic@sha256:1"}}}}}
-	s.decode(&corev1.ConfigMap{Data: data})
+	s.decode(&corev1.ConfigMap{Data: data}, &kept{}, trialstore.NoChunks)
 	if s.recordsErr != nil || s.foreign != nil {
 		t.Fatal(s.recordsErr, s.foreign)
 	}

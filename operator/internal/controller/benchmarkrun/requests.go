@@ -26,12 +26,19 @@ func (r *Reconciler) requested(ctx context.Context, nodes []string) (map[string]
 			fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
 			fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)),
 		)}
-		if err := r.Reader.List(ctx, &pods, running); apierrors.IsForbidden(err) {
+		var requests placement.Requests
+		_, err := r.pages.read(ctx, r.Reader, &pods, 0, func() error {
+			for i := range pods.Items {
+				requests.Add(&pods.Items[i])
+			}
+			return nil
+		}, running)
+		if apierrors.IsForbidden(err) {
 			return nil, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("listing the pods of node %q: %w", node, err)
 		}
-		found[node] = placement.Requested(pods.Items)
+		found[node] = requests.Total()
 	}
 	return found, nil
 }

@@ -1,19 +1,18 @@
 package benchmarkrun
 
 import (
-	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/acceptance"
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
@@ -26,6 +25,8 @@ type scope struct {
 	now   time.Time
 	run   *v1alpha1.BenchmarkRun
 	names plan.Names
+	// workloadNames are those of launches, once they are computed.
+	workloadNames []string
 
 	// testbed is the one that the run names, or else the cluster's default; nil if there is
 	// none.
@@ -46,8 +47,15 @@ type scope struct {
 	// baseline is the run that spec.experiment.baseline names, read until its figures are in
 	// the status; nil if there is none.
 	baseline *v1alpha1.BenchmarkRun
+	// baselineTestbed is the testbed's spec when that run was planned; nil where it is not known.
+	baselineTestbed *v1alpha1.TestbedSpec
 	// input is what a plan is made from; read only while there is none.
 	input *plan.Input
+
+	// issuer makes the cluster's tokens of service accounts; read only when a chain is planned or launched whose agents
+	// ask for one. issuerErr is set if it cannot be read.
+	issuer    *caller.Issuer
+	issuerErr error
 
 	// records is nil if there is no results' ConfigMap, and while the run does not have its
 	// testbed; recordsErr is set if it cannot be read.
@@ -60,6 +68,10 @@ type scope struct {
 	holder *measure.Holder
 	// figures are computed from the records.
 	figures procedure.Figures
+	// later is how long the next report of the measurement has to wait; 0: it is due. stale is true if the figures
+	// are those of an earlier report, without the newest records.
+	later time.Duration
+	stale bool
 	// foreign says why the records of a measurer that is done are not a complete measurement to
 	// this operator: it is of another version. nil: they are.
 	foreign error
@@ -70,6 +82,8 @@ type scope struct {
 	chainPods []corev1.Pod
 	// vms are the run's virtual machines; their launchers' pods are among chainPods.
 	vms []kubevirtv1.VirtualMachineInstance
+	// unready says since when objects of the chain are not ready, as far as this operator has seen.
+	unready map[types.UID]time.Time
 	// kubeVirt is true if the cluster knows virtual machines; read only if the run has one.
 	kubeVirt bool
 	// console is what a guest printed last, by the name of its virtual machine; read only if
@@ -85,35 +99,6 @@ type scope struct {
 
 func (s *scope) hasFinalizer() bool {
 	return controllerutil.ContainsFinalizer(s.run, v1alpha1.Finalizer)
-}
-
-// podsRemain reports whether something of the run may still use the testbed.
-func (s *scope) podsRemain() bool {
-	return s.job != nil || len(s.measurers) > 0 || len(s.chainPods) > 0 || len(s.vms) > 0
-}
-
-// heldTimeout is how long a pod that has ended counts after the time in which it had to end.
-const heldTimeout = 5 * time.Minute
-
-// heldFor returns how long a pod still counts that has ended and only exists because of a finalizer,
-// which who may write pods can add, and whether it is such a pod.
-func heldFor(pod *corev1.Pod, now time.Time) (time.Duration, bool) {
-	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || pod.Spec.NodeName == ""
-	if pod.DeletionTimestamp.IsZero() || len(pod.Finalizers) == 0 || !ended {
-		return 0, false
-	}
-	return pod.DeletionTimestamp.Add(heldTimeout).Sub(now), true
-}
-
-// heldFor returns when to check again whether pods that have ended still count; 0 without any.
-func (s *scope) heldFor() time.Duration {
-	var after time.Duration
-	for _, pod := range slices.Concat(s.measurers, s.chainPods) {
-		if left, held := heldFor(&pod, s.now); held && (after == 0 || left < after) {
-			after = left
-		}
-	}
-	return after
 }
 
 // launched reports whether the results' ConfigMap has been made before.
@@ -137,16 +122,11 @@ func (s *scope) testbedName() string {
 // testbedProblem returns why the testbed takes no runs at the moment, or "". A testbed that
 // no node matches takes them, so that they fail and report it.
 func (s *scope) testbedProblem() string {
-	ready := s.testbedReady()
+	ready := queue.Ready(s.testbed)
 	if ready == nil || ready.Status == "True" || ready.Reason == v1alpha1.ReasonNoMatchingNode {
 		return ""
 	}
 	return ready.Message
-}
-
-// testbedReady returns the testbed's condition Ready, or nil.
-func (s *scope) testbedReady() *metav1.Condition {
-	return meta.FindStatusCondition(s.testbed.Status.Conditions, v1alpha1.ConditionReady)
 }
 
 // startup returns how long pods may take.

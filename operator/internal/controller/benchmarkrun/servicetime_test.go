@@ -13,6 +13,7 @@ import (
 	"vnfbench.io/operator/internal/procedure"
 	"vnfbench.io/operator/internal/testing/plantest"
 	"vnfbench.io/operator/internal/traffic/simulated"
+	"vnfbench.io/operator/internal/trialstore"
 )
 
 // TestServiceTimeInStatus checks that a device that works on the core that sends has its time for
@@ -20,7 +21,7 @@ import (
 func TestServiceTimeInStatus(t *testing.T) {
 	s := newScope(launched)
 	_, s.plan = plannedRun(t)
-	s.decode(&corev1.ConfigMap{Data: simulate(t, s.plan.Instructions)})
+	s.decode(&corev1.ConfigMap{Data: simulate(t, s.plan.Instructions)}, &kept{}, trialstore.NoChunks)
 	if s.recordsErr != nil {
 		t.Fatal(s.recordsErr)
 	}

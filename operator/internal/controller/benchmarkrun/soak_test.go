@@ -101,7 +101,11 @@ func TestSoakOfEightHours(t *testing.T) {
 	made.Run.UID = s.run.UID
 	s.run.Spec, s.plan = run.Spec, made
 	evaluating := time.Now()
-	s.decode(&corev1.ConfigMap{Data: server.Data()})
+	head, err := server.Get("results", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.decode(head, &kept{}, server.Get)
 	evaluated := time.Since(evaluating)
 	if s.recordsErr != nil || s.foreign != nil {
 		t.Fatal(s.recordsErr, s.foreign)
@@ -110,10 +114,7 @@ func TestSoakOfEightHours(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := 0
-	for key, value := range server.Data() {
-		results += len(key) + len(value)
-	}
+	results := measure.Bytes(server.All())
 	seconds := int64(0)
 	for _, r := range s.records.trials {
 		seconds += int64(r.Trial.DurationNanoseconds / 1e9)

@@ -176,8 +176,11 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		return nil
 	}
 	report := &v1alpha1.GeneratorReport{
-		Driver:       excerpt.Line(description.Driver, maxDriverBytes),
-		ImageID:      w.measurerImage(),
+		Driver:  excerpt.Line(description.Driver, maxDriverBytes),
+		ImageID: w.measurerImage(),
+
+		MeasurerVersion: excerpt.Line(w.records.generator.MeasurerVersion, maxVersionBytes),
+
 		TransmitPath: excerpt.Line(description.TransmitPath, maxDriverBytes),
 		ReceiveMode:  excerpt.Line(description.ReceiveMode, maxDriverBytes),
 		Threads:      int32(description.Threads),

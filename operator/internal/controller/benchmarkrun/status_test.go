@@ -276,7 +276,7 @@ func TestPartialResultsStayAfterAFailure(t *testing.T) {
 
 func TestInconclusiveMessage(t *testing.T) {
 	const why = "1 of 1 acceptance checks are inconclusive: fast for size 64: ThroughputFramesPerSecond of NDR is 900, at least 1000 required; " +
-		"it may be higher: the generator, not the device, may be the limit (GeneratorCeiling): give the generator more CPU"
+		"it may be higher: the generator may be the limit (GeneratorCeiling): give the generator more CPU, or do what the warning GeneratorCeiling says"
 	s := newScope(launched, withRecords(done), functions(ready, ready), undecided)
 	after := summarize(s, decide(s))
 	if got := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionSucceeded).Message; got != why {

@@ -41,7 +41,9 @@ type VMs struct {
 	Add func(manager.Runnable) error
 
 	controller controller.Controller
-	mutex      sync.Mutex
+	// runOf returns the run that a virtual machine wakes.
+	runOf handler.MapFunc
+	mutex sync.Mutex
 	// started is the cache, of which there is one however often its watch fails; cache is the same
 	// once it is watched.
 	started, cache cache.Cache
@@ -71,7 +73,7 @@ func (m *VMs) reader() (client.Reader, error) {
 		m.started = made
 	}
 	enqueue := handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, vm *kubevirtv1.VirtualMachineInstance) []reconcile.Request {
-		return runOfPod(ctx, vm)
+		return m.runOf(ctx, vm)
 	})
 	if err := m.controller.Watch(source.Kind(m.started, &kubevirtv1.VirtualMachineInstance{}, enqueue)); err != nil {
 		return nil, fmt.Errorf("watching virtual machines: %w", err)
@@ -139,10 +141,10 @@ func (s *scope) launcher(vm *kubevirtv1.VirtualMachineInstance) *corev1.Pod {
 }
 
 // ofVM reports whether a pod is a VM's launcher: KubeVirt ends it with the
-// VM, and in order.
+// VM, and in order, unless something keeps the VM.
 func (s *scope) ofVM(pod *corev1.Pod) bool {
 	for i := range s.vms {
-		if metav1.IsControlledBy(pod, &s.vms[i]) {
+		if metav1.IsControlledBy(pod, &s.vms[i]) && !s.isOverdue(&s.vms[i]) {
 			return true
 		}
 	}

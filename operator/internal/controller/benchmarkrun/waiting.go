@@ -16,6 +16,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/apply"
+	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -41,7 +42,7 @@ func (s *scope) waitsSince(err error) time.Time {
 	if c := meta.FindStatusCondition(s.run.Status.Conditions, v1alpha1.ConditionChainReady); c != nil && c.Reason == v1alpha1.ReasonWaiting {
 		since = c.LastTransitionTime.Time
 	}
-	if ready := s.testbedReady(); ready != nil && ready.Status == metav1.ConditionFalse && ready.LastTransitionTime.Time.Before(since) && isAbout(ready.Reason, measure.ReasonOf(err)) {
+	if ready := queue.Ready(s.testbed); ready != nil && ready.Status == metav1.ConditionFalse && ready.LastTransitionTime.Time.Before(since) && isAbout(ready.Reason, measure.ReasonOf(err)) {
 		since = ready.LastTransitionTime.Time
 	}
 	return since
@@ -59,6 +60,9 @@ func (s *scope) passing(err error) string {
 	case err == nil || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return ""
 	case errors.As(err, &failure):
+		if failure.Reason == v1alpha1.ReasonIssuerNotReadable {
+			return "the keys of the cluster's issuer of tokens"
+		}
 		if failure.Passing || failure.Reason == v1alpha1.ReasonNoMatchingNode && s.nodesLeft() {
 			return "the nodes of the testbed"
 		}
@@ -71,10 +75,10 @@ func (s *scope) passing(err error) string {
 	return ""
 }
 
-// nodesLeft reports whether the testbed's nodes have just stopped to match it: the testbed has not found for itself
-// that a user has to change something.
+// nodesLeft reports whether the testbed's nodes no longer match it, and its own condition does not say so yet: it
+// decides whether a user has to change something.
 func (s *scope) nodesLeft() bool {
-	ready := s.testbedReady()
+	ready := queue.Ready(s.testbed)
 	return ready != nil && ready.Reason != v1alpha1.ReasonNoMatchingNode && !plan.Matches(s.testbed, s.input.Nodes)
 }
 

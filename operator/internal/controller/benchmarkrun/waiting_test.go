@@ -157,6 +157,9 @@ func TestRefusedReplacement(t *testing.T) {
 	thenRefused := later(corev1.EventTypeWarning, "FailedCreate", `pods "m" is forbidden: violates PodSecurity`)
 	thenCreated := later(corev1.EventTypeNormal, "SuccessfulCreate", "Created pod: m")
 	crashed := measurers(pod("m", ended(137, "Error", "")))
+	if podCheckInterval > time.Minute {
+		t.Errorf("a refusal is noticed after %s", podCheckInterval)
+	}
 	checkDecisions(t, map[string]decisionTest{
 		"no replacement yet":             {newScope(launched, withRecords(open), functions(ready, ready), crashed, after(time.Hour)), actWait, "", podCheckInterval},
 		"the replacement is refused":     {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused(`pods "m" is forbidden: violates PodSecurity`), after(time.Hour)), actFinish, v1alpha1.ReasonPodForbidden, 0},
@@ -170,7 +173,7 @@ func TestRefusedReplacement(t *testing.T) {
 		"slow, and then refused":         {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("etcdserver: request timed out"), thenRefused, after(time.Hour+2*time.Minute)), actFinish, v1alpha1.ReasonPodForbidden, 0},
 		"refused before the pod that is gone": {newScope(launched, withRecords(open), functions(ready, ready), heldBy(""), refused(`pods "m" is forbidden: exceeded quota: compute`), thenCreated, after(2*time.Hour)),
 			actWait, "", podCheckInterval},
-		"the measurer runs": {newScope(launched, withRecords(open), functions(ready, ready), measurers(pod("m", running)), refused("denied the request"), after(time.Hour)), actWait, "", 0},
+		"the measurer runs": {newScope(launched, withRecords(open), functions(ready, ready), measurers(pod("m", running)), refused("denied the request"), after(time.Hour)), actWait, "", maxUse(newScope().run) - time.Hour},
 	})
 }
 

@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"context"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -19,6 +20,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/plan"
 )
 
 // What makes the controller look at a run. A thousand runs may wait: a change that means nothing to
@@ -46,19 +48,64 @@ func unreported(run *v1alpha1.BenchmarkRun) v1alpha1.BenchmarkRunStatus {
 	status.QueuePosition, status.Progress, status.Sessions, status.Summary = nil, nil, nil, nil
 	status.Generator, status.Chain, status.Device, status.NoisyNeighbors = nil, nil, nil, nil
 	status.Results, status.TCP, status.Connections, status.CPU, status.Warnings = nil, nil, nil, nil, nil
+	status.Deployments = slices.Clone(status.Deployments)
+	for i := range status.Deployments {
+		status.Deployments[i].Trials = 0
+	}
 	if status.Baseline != nil {
 		status.Baseline = &v1alpha1.BaselineReport{UID: status.Baseline.UID}
 	}
 	return status
 }
 
-// runOfPod follows the annotation: the owner of a traffic pod is its Job.
-func runOfPod(_ context.Context, pod client.Object) []reconcile.Request {
-	name := pod.GetAnnotations()[v1alpha1.AnnotationRun]
+// runOfPod returns the run that launched a pod, if it is to be woken. The annotation names the run: the owner of a traffic
+// pod is its Job. Who may write pods can give it to any pod.
+func (r *Reconciler) runOfPod(ctx context.Context, object client.Object) []reconcile.Request {
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	run := r.woken(ctx, pod.Namespace, pod.Annotations[v1alpha1.AnnotationRun], types.UID(pod.Labels[v1alpha1.LabelRun]))
+	if run == nil {
+		return nil
+	}
+	s := &scope{run: run, names: plan.NamesOf(run)}
+	if !s.isOwn(pod) {
+		return nil
+	}
+	return []reconcile.Request{requestOf(run)}
+}
+
+// runOfOwned returns the run that is the controller of an object, if it is to be woken.
+func (r *Reconciler) runOfOwned(ctx context.Context, object client.Object) []reconcile.Request {
+	owner := metav1.GetControllerOf(object)
+	if owner == nil || owner.Kind != "BenchmarkRun" {
+		return nil
+	}
+	run := r.woken(ctx, object.GetNamespace(), owner.Name, owner.UID)
+	if run == nil {
+		return nil
+	}
+	return []reconcile.Request{requestOf(run)}
+}
+
+// woken returns the run with a name and a UID if its objects can mean something to it, or nil. One that has its
+// verdict and has released its testbed has no use for them. It is the cache's own: no one may change it.
+func (r *Reconciler) woken(ctx context.Context, namespace, name string, uid types.UID) *v1alpha1.BenchmarkRun {
 	if name == "" {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pod.GetNamespace(), Name: name}}}
+	stored := &v1alpha1.BenchmarkRun{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, stored, client.UnsafeDisableDeepCopy); err != nil {
+		if !apierrors.IsNotFound(err) {
+			ctrl.LoggerFrom(ctx).Error(err, "Reading the run of an object", "run", name)
+		}
+		return nil
+	}
+	if stored.UID != uid || queue.Finished(stored) && !queue.Occupies(stored) && stored.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return stored
 }
 
 // runsOfTestbed returns the runs that a change of a testbed means something to: those that have or

@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,9 +16,9 @@ import (
 // the objects are right, which is enough to delete them, and networks are left out.
 func (s *scope) workloads() []chain.Workload {
 	if s.plan == nil {
-		return chain.Render(plan.Outline(s.run))
+		return chain.Render(plan.Outline(s.run), nil)
 	}
-	return chain.Render(s.plan)
+	return chain.Render(s.plan, s.issuer)
 }
 
 // measurerWorkload returns the first of the workloads, chainWorkloads the others.
@@ -128,9 +129,22 @@ func (s *scope) startProblem(w *chain.Workload) *problem {
 func (s *scope) lostProblem(w *chain.Workload) *problem {
 	if _, isVM := w.Object.(*kubevirtv1.VirtualMachineInstance); isVM {
 		vm := s.vmNamed(w.Name())
-		return withConsole(diagnoseVMLost(w.Title, w.Lost, vm, s.launcher(vm)), s.console[w.Name()])
+		return withConsole(s.sinceSeen(diagnoseVMLost(w.Title, w.Lost, vm, s.launcher(vm)), vm), s.console[w.Name()])
 	}
-	return diagnoseLost(w.Title, w.Lost, s.pod(w.Name()))
+	pod := s.pod(w.Name())
+	return s.sinceSeen(diagnoseLost(w.Title, w.Lost, pod), pod)
+}
+
+// sinceSeen returns the problem of an object that is no longer ready, with a time to wait that begins when the operator saw
+// it: the clock of the object's node may be late.
+func (s *scope) sinceSeen(p *problem, object metav1.Object) *problem {
+	if p == nil || p.deadline.IsZero() {
+		return p
+	}
+	if since, seen := s.unready[object.GetUID()]; seen {
+		p.deadline = since.Add(causeTimeout)
+	}
+	return p
 }
 
 // measurerProblem returns why the newest measurer has not started, or nil. A measurer that

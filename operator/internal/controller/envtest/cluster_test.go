@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -36,6 +37,10 @@ type node struct {
 	holding bool
 	// silent are stages whose trials do not end.
 	silent map[string]bool
+	// holds says which runs have trials that do not end; absent: none.
+	holds func(*v1alpha1.BenchmarkRun) bool
+	// capacity is what the chain of a run forwards, in frames per second; absent: capacityFramesPerSecond.
+	capacity func(*v1alpha1.BenchmarkRun) float64
 	// withoutVariation leaves out what TRex does not count.
 	withoutVariation bool
 
@@ -93,6 +98,9 @@ func (n *node) step(ctx context.Context) error {
 			return fmt.Errorf("job %s: %w", jobs.Items[i].Name, err)
 		}
 	}
+	if err := n.collect(ctx); err != nil {
+		return err
+	}
 	if n.kubeVirt {
 		if err := n.stepVMs(ctx, pods.Items); err != nil {
 			return err
@@ -123,7 +131,7 @@ func (n *node) stepJob(ctx context.Context, job *batchv1.Job, pods []corev1.Pod)
 		if len(mine) > 0 {
 			return nil
 		}
-		job.Finalizers = nil
+		job.Finalizers = slices.DeleteFunc(job.Finalizers, func(name string) bool { return name == metav1.FinalizerDeleteDependents })
 		return client.IgnoreNotFound(cluster.Update(ctx, job))
 	}
 	if len(job.Status.Conditions) > 0 {

@@ -21,7 +21,7 @@ func (o opener) openStateful(between measure.Stateful) (measure.Driver, error) {
 	if len(between.Path.Streams) != 2 {
 		return nil, errors.New("there is no path with both directions")
 	}
-	return held{statefulEnds{}, o.node, pathStateful}, nil
+	return held{statefulEnds{}, o.node, pathStateful, o.run}, nil
 }
 
 type statefulEnds struct{ tcpEnds }

@@ -1,18 +1,18 @@
 package envtest
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/trialstore"
 )
 
 // redeployed makes it a run of two repeats with a deployment each.
@@ -103,14 +103,11 @@ func (l *lab) recordsOf(run *v1alpha1.BenchmarkRun) []measure.Record {
 	l.t.Helper()
 	stored := &corev1.ConfigMap{}
 	l.Expect(cluster.Get(l.ctx, client.ObjectKey{Namespace: l.namespace, Name: run.Status.ResultsRef.Name}, stored)).To(Succeed())
-	var records []measure.Record
-	for key, value := range stored.Data {
-		if strings.HasPrefix(key, measure.KeyTrialPrefix) {
-			var r measure.Record
-			l.Expect(json.Unmarshal([]byte(value), &r)).To(Succeed())
-			records = append(records, r)
-		}
-	}
+	records, err := trialstore.Read(stored, func(name string, _ types.UID) (*corev1.ConfigMap, error) {
+		chunk := &corev1.ConfigMap{}
+		return chunk, cluster.Get(l.ctx, client.ObjectKey{Namespace: l.namespace, Name: name}, chunk)
+	})
+	l.Expect(err).NotTo(HaveOccurred())
 	return records
 }
 

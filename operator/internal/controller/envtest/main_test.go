@@ -8,13 +8,17 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -22,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller"
 )
 
@@ -81,6 +86,10 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "making the operator's user:", err)
 		return 1
 	}
+	if err := installOwnerPolicy(); err != nil {
+		fmt.Fprintln(os.Stderr, "installing the policy on owners:", err)
+		return 1
+	}
 	return m.Run()
 }
 
@@ -115,6 +124,47 @@ func makeNode(name string, labels map[string]string, taints ...corev1.Taint) (*c
 
 const nodeName = "node-a"
 
+// installOwnerPolicy installs the policy that says who may name a suite as owner, and waits until it is in force: until it refuses a run of
+// a user who may make runs.
+func installOwnerPolicy() error {
+	ctx := context.Background()
+	manifest, err := os.ReadFile("../../../../config/admission/benchmarksuite-owner.yaml")
+	if err != nil {
+		return err
+	}
+	for document := range bytes.SplitSeq(manifest, []byte("\n---\n")) {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+			return err
+		}
+		if err := cluster.Create(ctx, object); err != nil {
+			return err
+		}
+	}
+	if err := cluster.Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "canary"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "vnfbench-editor"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "canary"}},
+	}); err != nil {
+		return err
+	}
+	impersonating := rest.CopyConfig(config)
+	impersonating.Impersonate = rest.ImpersonationConfig{UserName: "canary", Groups: []string{"system:authenticated"}}
+	canary, err := client.New(impersonating, client.Options{Scheme: cluster.Scheme()})
+	if err != nil {
+		return err
+	}
+	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "canary", OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: v1alpha1.GroupVersion.String(), Kind: "BenchmarkSuiteRun", Name: "none", UID: "none"},
+	}}}
+	run.Spec.Experiment.TestbedRef = &v1alpha1.TestbedReference{Name: "none"}
+	run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{{Name: "router", Function: v1alpha1.FunctionRouter}}
+	return wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, testTimeout, true, func(context.Context) (bool, error) {
+		err := canary.Create(ctx, run.DeepCopy(), client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "vnfbench-benchmarksuite-owner"), nil
+	})
+}
+
 // operatorUser makes a user who has exactly the roles of an installation, so that a verb
 // that is missing there fails a test here.
 func operatorUser(environment *envtest.Environment) (*rest.Config, error) {
@@ -123,7 +173,7 @@ func operatorUser(environment *envtest.Environment) (*rest.Config, error) {
 		return nil, err
 	}
 	var documents [][]byte
-	for _, file := range []string{"role.yaml", "bindings.yaml"} {
+	for _, file := range []string{"role.yaml", "bindings.yaml", "users.yaml"} {
 		manifest, err := os.ReadFile("../../../../config/rbac/" + file)
 		if err != nil {
 			return nil, err
@@ -134,6 +184,11 @@ func operatorUser(environment *envtest.Environment) (*rest.Config, error) {
 		role := &rbacv1.ClusterRole{}
 		if err := yaml.Unmarshal(document, role); err != nil {
 			return nil, err
+		}
+		if role.Name == "vnfbench-editor" || role.Name == "vnfbench-admin" {
+			if err := cluster.Create(context.Background(), role); err != nil {
+				return nil, err
+			}
 		}
 		if role.Name != "vnfbench-manager" && role.Name != "vnfbench-nodes" || role.Rules == nil {
 			continue

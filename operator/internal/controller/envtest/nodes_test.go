@@ -84,3 +84,32 @@ func TestNodeOfARunThatIsGone(t *testing.T) {
 	l.Expect(cluster.DeleteAllOf(l.ctx, &coordinationv1.Lease{}, client.InNamespace(l.namespace))).To(Succeed())
 	l.expect(blocked, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
+
+// TestRunGoesToAnIdleNode: a run does not wait for a node while another is idle, neither when it is planned nor when it
+// waits already.
+func TestRunGoesToAnIdleNode(t *testing.T) {
+	l := newLab(t, nil)
+	first, second := l.ownNode("-a"), l.ownNode("-b")
+	hold := func(node string) *coordinationv1.Lease {
+		lease := &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "node-" + node},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To("a person")},
+		}
+		l.Expect(cluster.Create(l.ctx, lease)).To(Succeed())
+		return lease
+	}
+	hold(first.Name)
+	l.ownTestbed()
+	planned := l.run("planned")
+	l.expect(planned, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.Expect(planned.Status.Plan.DeviceNode).To(Equal(second.Name))
+	l.expect(planned, v1alpha1.ConditionAdmitted, "False/Released")
+
+	busy := hold(second.Name)
+	waits := l.run("waits")
+	l.expect(waits, v1alpha1.ConditionChainReady, "Unknown/NodeBusy")
+	l.Expect(waits.Status.Plan.DeviceNode).To(Equal(first.Name))
+	l.Expect(cluster.Delete(l.ctx, busy)).To(Succeed())
+	l.expect(waits, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.Expect(waits.Status.Plan.DeviceNode).To(Equal(second.Name))
+}

@@ -98,7 +98,5 @@ func TestObserverDoesNotStart(t *testing.T) {
 	l.expect(run, v1alpha1.ConditionSucceeded, "False/"+v1alpha1.ReasonImageUnavailable)
 	l.Expect(l.message(run, v1alpha1.ConditionStalled)).To(ContainSubstring("spec.systemUnderTest.observer Disabled"))
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
-	for _, object := range l.objects() {
-		l.Expect(object).To(HavePrefix("v1.ConfigMap/"))
-	}
+	l.expectOnlyRecords()
 }

@@ -104,9 +104,7 @@ func TestSuspendAndResume(t *testing.T) {
 			l.setSuspend(run, true)
 			l.expect(run, v1alpha1.ConditionAdmitted, "False/Suspended")
 			l.Eventually(func() []v1alpha1.ActiveRun { l.Expect(l.get(testbed)).To(Succeed()); return testbed.Status.ActiveRuns }).Should(BeEmpty())
-			for _, object := range l.objects() {
-				l.Expect(object).To(HavePrefix("v1.ConfigMap/"), "only plan and results stay")
-			}
+			l.expectOnlyRecords()
 			l.node.set(phase.proceed)
 			l.setSuspend(run, false)
 			l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")

@@ -1,14 +1,19 @@
 package envtest
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
@@ -42,19 +47,25 @@ func TestRunSucceeds(t *testing.T) {
 	l.Eventually(l.events(run)).Should(ContainElements(v1alpha1.ReasonAdmitted, v1alpha1.ReasonPlanned, v1alpha1.ReasonChainReady, v1alpha1.ReasonMeasured, v1alpha1.ReasonSucceeded))
 }
 
-// TestRunHasABaseline checks that a run is compared with an earlier one, which may be gone when the figures exist; a run
-// that cannot be compared fails before anything is made.
+// TestRunHasABaseline checks that a run is compared with an earlier one, which may be gone when the figures exist, and that
+// it measures a delay at that one's rate too; a run that cannot be compared fails before anything is made.
 func TestRunHasABaseline(t *testing.T) {
 	l := newLab(t, nil)
 	l.testbed()
-	earlier := l.run("earlier", acceptance(capacityFramesPerSecond/2))
+	half := func(run *v1alpha1.BenchmarkRun) {
+		run.Spec.Experiment.Measurements.Latency.Loads = []v1alpha1.LatencyLoad{{Name: "half", Goal: "NDR", Percent: new(int32(50))}}
+	}
+	earlier := l.run("earlier", half, acceptance(capacityFramesPerSecond/2))
 	l.expect(earlier, v1alpha1.ConditionAdmitted, "False/Released")
 	against := func(name string, percent int32) func(*v1alpha1.BenchmarkRun) {
 		return func(run *v1alpha1.BenchmarkRun) {
-			run.Spec.Experiment.Baseline = &v1alpha1.Baseline{RunRef: v1alpha1.LocalReference{Name: name}, MaximumRegressionPercent: &percent}
+			run.Spec.Experiment.Baseline = &v1alpha1.Baseline{
+				RunRef: v1alpha1.LocalReference{Name: name}, MaximumRegressionPercent: &percent,
+				Metrics: []v1alpha1.Metric{v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricLatencyMean},
+			}
 		}
 	}
-	run := l.run("as-good", against("earlier", 50))
+	run := l.run("as-good", half, against("earlier", 50))
 	l.Eventually(func() *v1alpha1.BaselineReport { l.Expect(l.get(run)).To(Succeed()); return run.Status.Baseline }).ShouldNot(BeNil())
 	l.Expect(cluster.Delete(t.Context(), earlier)).To(Succeed())
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
@@ -63,6 +74,11 @@ func TestRunHasABaseline(t *testing.T) {
 	l.Expect(run.Status.Baseline.Figures[0].Measured).NotTo(BeNil())
 	l.Expect(run.Status.Acceptance).NotTo(BeEmpty())
 	l.Expect(run.Status.Acceptance[0].Criterion).To(Equal(v1alpha1.BaselineCriterion))
+	l.Expect(run.Status.Acceptance).To(HaveLen(2))
+	l.Expect(run.Status.Results[0].Latency).To(HaveLen(2))
+	again := run.Status.Results[0].Latency[1]
+	l.Expect(again.Load).To(Equal("half" + v1alpha1.BaselineLoadSuffix))
+	l.Expect(again.IntendedFramesPerSecond).To(Equal(earlier.Status.Results[0].Latency[0].IntendedFramesPerSecond))
 
 	refused := l.run("without", against("absent", 5))
 	l.expect(refused, v1alpha1.ConditionSucceeded, "False/BaselineUnusable")
@@ -116,9 +132,7 @@ func TestRunFails(t *testing.T) {
 			l.expect(run, v1alpha1.ConditionSucceeded, "False/"+test.reason)
 			l.Expect(l.message(run, v1alpha1.ConditionStalled)).To(ContainSubstring(test.message))
 			l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
-			for _, object := range l.objects() {
-				l.Expect(object).To(HavePrefix("v1.ConfigMap/"))
-			}
+			l.expectOnlyRecords()
 			l.Eventually(l.events(run)).Should(ContainElement(test.reason))
 		})
 	}
@@ -179,6 +193,54 @@ func TestResultsAreLost(t *testing.T) {
 	results := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: run.Status.ResultsRef.Name}}
 	l.Expect(cluster.Delete(l.ctx, results)).To(Succeed())
 	l.expect(run, v1alpha1.ConditionSucceeded, "False/ResultsLost")
+}
+
+// TestChunks measures a run whose trials fill chunks, by a measurer that has only the rights of its pod. The chunks
+// are the run's own, and go with it.
+func TestChunks(t *testing.T) {
+	l := newLab(t, nil)
+	l.testbed()
+	run := l.run("run", func(run *v1alpha1.BenchmarkRun) {
+		run.Spec.Experiment.Traffic.FrameBytes = []int32{64, 128, 256, 512, 1024, 1280, 1518}
+	})
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	chunks := func() []corev1.ConfigMap {
+		var found corev1.ConfigMapList
+		l.Expect(cluster.List(l.ctx, &found, inNamespace(l), client.MatchingLabels{v1alpha1.LabelRun: string(run.UID)})).To(Succeed())
+		return slices.DeleteFunc(found.Items, func(c corev1.ConfigMap) bool { return !strings.Contains(c.Name, "-results-") })
+	}
+	found := chunks()
+	l.Expect(len(found)).To(BeNumerically(">=", 1))
+	for i := range found {
+		l.Expect(metav1.IsControlledBy(&found[i], run)).To(BeTrue())
+		l.Expect(*found[i].Immutable).To(BeTrue())
+	}
+	measured := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionMeasured)
+	l.Expect(measured.Message).To(HavePrefix(fmt.Sprintf("%d trials", len(l.recordsOf(run)))))
+	l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
+	l.Eventually(chunks).Should(BeEmpty())
+}
+
+// TestChunkIsLost checks that a chunk that is deleted during the measurement ends the run.
+func TestChunkIsLost(t *testing.T) {
+	l := newLab(t, nil)
+	l.testbed()
+	run := l.run("run", func(run *v1alpha1.BenchmarkRun) {
+		run.Spec.Experiment.Traffic.FrameBytes = []int32{64, 128, 256, 512, 1024, 1280, 1518}
+	})
+	chunk := &corev1.ConfigMap{}
+	l.Eventually(func() error {
+		return cluster.Get(l.ctx, client.ObjectKey{Namespace: l.namespace, Name: measure.ChunkName(plan.NamesOf(run).Results, 0)}, chunk)
+	}).Should(Succeed())
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	l.Eventually(func() string {
+		head := &corev1.ConfigMap{}
+		l.Expect(cluster.Get(l.ctx, client.ObjectKey{Namespace: l.namespace, Name: plan.NamesOf(run).Results}, head)).To(Succeed())
+		return head.Data[measure.KeyChunks]
+	}).ShouldNot(BeEmpty())
+	l.Expect(cluster.Delete(l.ctx, chunk)).To(Succeed())
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/ResultsLost")
+	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(ContainSubstring(chunk.Name))
 }
 
 func TestMeasurerIsReplaced(t *testing.T) {

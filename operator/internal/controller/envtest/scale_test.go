@@ -2,9 +2,13 @@ package envtest
 
 import (
 	"fmt"
+	"maps"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -78,12 +82,18 @@ func TestAdmissionRewritesFewRuns(t *testing.T) {
 	}
 	l.Eventually(versions).Should(HaveLen(waiting))
 	l.Eventually(func() int32 { l.Expect(l.get(testbed)).To(Succeed()); return testbed.Status.QueuedRuns }).Should(Equal(int32(waiting + 1)))
-	l.Consistently(versions).Should(Equal(versions()), "the queue is at rest")
+	// A place is stored up to five seconds after it changed.
+	rests := func() bool {
+		before := versions()
+		time.Sleep(6 * time.Second)
+		return maps.Equal(before, versions())
+	}
+	l.Eventually(rests).Should(BeTrue(), "the queue is at rest")
 
 	before := versions()
 	l.Expect(cluster.Delete(l.ctx, first)).To(Succeed())
 	l.expect(next, v1alpha1.ConditionMeasured, "Unknown/Measuring")
-	l.Consistently(versions).Should(Equal(versions()), "the queue is at rest")
+	l.Eventually(rests).Should(BeTrue(), "the queue is at rest")
 	changed := 0
 	for name, version := range versions() {
 		if before[name] != version {
@@ -93,4 +103,49 @@ func TestAdmissionRewritesFewRuns(t *testing.T) {
 	// Those that are at the places 1 to 10 now, and the one that has left place 20.
 	l.Expect(changed).To(BeNumerically("<=", 11))
 	l.Expect(changed).To(BeNumerically(">=", 9))
+}
+
+// TestWritesOfARun counts the versions of a run and of its ConfigMaps: at most one for each trial, a report every five
+// seconds, and a number that does not depend on the trials.
+func TestWritesOfARun(t *testing.T) {
+	const states, others = 40, 15
+	l := newLab(t, nil)
+	start := time.Now()
+	watcher, err := client.NewWithWatch(config, client.Options{Scheme: cluster.Scheme()})
+	l.Expect(err).NotTo(HaveOccurred())
+	runs, err := watcher.Watch(l.ctx, &v1alpha1.BenchmarkRunList{}, client.InNamespace(l.namespace))
+	l.Expect(err).NotTo(HaveOccurred())
+	defer runs.Stop()
+	configMaps, err := watcher.Watch(l.ctx, &corev1.ConfigMapList{}, client.InNamespace(l.namespace), client.HasLabels{v1alpha1.LabelRun})
+	l.Expect(err).NotTo(HaveOccurred())
+	defer configMaps.Stop()
+	l.testbed()
+	run := l.run("run", func(r *v1alpha1.BenchmarkRun) { r.Spec.Experiment.Traffic.FrameBytes = []int32{64, 128, 256, 512} })
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+	var trials int
+	_, err = fmt.Sscanf(meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionMeasured).Message, "%d trials", &trials)
+	l.Expect(err).NotTo(HaveOccurred())
+
+	statuses := 0
+	for event := range runs.ResultChan() {
+		statuses++
+		if event.Object.(*v1alpha1.BenchmarkRun).ResourceVersion == run.ResourceVersion {
+			break
+		}
+	}
+	last := &corev1.ConfigMap{}
+	l.Expect(cluster.Get(l.ctx, client.ObjectKey{Namespace: l.namespace, Name: run.Status.ResultsRef.Name}, last)).To(Succeed())
+	results := 0
+	for event := range configMaps.ResultChan() {
+		results++
+		if event.Object.(*corev1.ConfigMap).ResourceVersion == last.ResourceVersion {
+			break
+		}
+	}
+	reports := int(time.Since(start)/(5*time.Second)) + 1
+	t.Logf("%d trials, %d versions of the run with at most %d reports, %d of its ConfigMaps", trials, statuses, reports, results)
+	l.Expect(trials).To(BeNumerically(">", 2*others))
+	l.Expect(statuses).To(BeNumerically("<=", states+reports))
+	l.Expect(results).To(BeNumerically("<=", trials+others))
 }

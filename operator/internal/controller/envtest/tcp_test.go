@@ -23,7 +23,7 @@ func (o opener) openEndpoints(at measure.Endpoints) (measure.Driver, error) {
 	if at.West.String() != podAddress+":8080" || at.East != at.West {
 		return nil, fmt.Errorf("the ends are said to be at %s and %s", at.West, at.East)
 	}
-	return held{tcpEnds{}, o.node, pathEndpoints}, nil
+	return held{tcpEnds{}, o.node, pathEndpoints, o.run}, nil
 }
 
 type tcpEnds struct{}

@@ -3,6 +3,8 @@ package envtest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -20,23 +22,21 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// tenant returns a client of a user who has the built-in role edit in the lab's namespace, and
-// may write BenchmarkRuns there.
-func (l *lab) tenant() client.Client {
+// tenantRoles are what the built-in role edit has in an installation: the controller that joins them is not part of a
+// test's API server.
+var tenantRoles = []string{"system:aggregate-to-edit", "system:aggregate-to-view", "vnfbench-editor"}
+
+// tenant returns a client of a user who has the built-in role edit in the lab's namespace, and further roles.
+func (l *lab) tenant(further ...string) client.Client {
 	l.t.Helper()
-	user := "mallory-of-" + l.namespace
-	l.Expect(cluster.Create(l.ctx, &rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "tenant"},
-		Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{""}, Resources: []string{"configmaps", "pods", "secrets"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"}},
-			{APIGroups: []string{"vnfbench.io"}, Resources: []string{"benchmarkruns"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"}},
-		},
-	})).To(Succeed())
-	l.Expect(cluster.Create(l.ctx, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "tenant"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tenant"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-	})).To(Succeed())
+	user := strings.Join(append(further, "mallory-of-"+l.namespace), "-")
+	for _, role := range slices.Concat(tenantRoles, further) {
+		l.Expect(cluster.Create(l.ctx, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, GenerateName: "tenant-"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+		})).To(Succeed())
+	}
 	impersonating := rest.CopyConfig(config)
 	impersonating.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
 	c, err := client.New(impersonating, client.Options{Scheme: cluster.Scheme()})
@@ -205,4 +205,32 @@ func TestCachesHoldNoDataOfConfigMaps(t *testing.T) {
 	l.cached.Range(func(kind, _ any) bool { kinds = append(kinds, kind.(string)); return true })
 	l.Expect(kinds).To(ContainElements("*v1.PartialObjectMetadata", "*v1.Pod"))
 	l.Expect(kinds).NotTo(ContainElement("*v1.ConfigMap"))
+}
+
+// TestRunAmongLargeObjects: a tenant gives a run a large annotation and a finalizer, and labels more ConfigMaps as those
+// of the run than a page of a list has. The run is measured, keeps what is the tenant's, and deletes its own records.
+func TestRunAmongLargeObjects(t *testing.T) {
+	l := newLab(t, nil)
+	l.testbed()
+	const hold = "tenant.example/hold"
+	run := l.run("run", func(run *v1alpha1.BenchmarkRun) {
+		run.Annotations, run.Finalizers = map[string]string{"tenant.example/large": strings.Repeat("a", 200<<10)}, []string{hold}
+	})
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.Expect(l.get(run)).To(Succeed())
+	l.Expect(run.Annotations).To(HaveKey("tenant.example/large"))
+	l.Expect(run.Finalizers).To(ConsistOf(hold, v1alpha1.Finalizer))
+
+	tenant := l.tenant()
+	for i := range 45 {
+		l.Expect(tenant.Create(l.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: l.namespace, Name: fmt.Sprintf("a-%d", i), Labels: map[string]string{v1alpha1.LabelRun: string(run.UID)},
+		}})).To(Succeed())
+	}
+	l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
+	l.Eventually(func() []string { l.Expect(l.get(run)).To(Succeed()); return run.Finalizers }).Should(ConsistOf(hold))
+	var left corev1.ConfigMapList
+	l.Expect(cluster.List(l.ctx, &left, client.InNamespace(l.namespace), client.MatchingLabels{v1alpha1.LabelRun: string(run.UID)})).To(Succeed())
+	l.Expect(left.Items).To(HaveLen(45), "the tenant's own, and none of the run")
+	l.patch(run, `{"metadata":{"finalizers":null}}`)
 }

@@ -143,6 +143,8 @@ func TestLabelThatFlips(t *testing.T) {
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/TestbedNotReady")
 	label(l.namespace)
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	// The time of the next run begins when this one has given the testbed back.
+	l.Eventually(func() ([]v1alpha1.ActiveRun, error) { err := l.get(testbed); return testbed.Status.ActiveRuns, err }).Should(BeEmpty())
 
 	label("other")
 	l.Eventually(l.testbedState(testbed, v1alpha1.ConditionReady)).Should(Equal("False/NodesNotReady"))
@@ -201,9 +203,7 @@ func TestRightsAreAppliedAgain(t *testing.T) {
 	l.node.set(func(n *node) { n.silent[pathChain] = false })
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
-	for _, object := range l.objects() {
-		l.Expect(object).To(HavePrefix("v1.ConfigMap/"))
-	}
+	l.expectOnlyRecords()
 }
 
 // TestHistoryLimit checks that the oldest finished runs are deleted, without those that others need or someone keeps.
@@ -235,4 +235,51 @@ func TestHistoryLimit(t *testing.T) {
 		}
 		return names
 	}).Should(ConsistOf("a-baseline", "b-kept", "d-last"))
+}
+
+// fullQuota makes a quota that is full for some kinds of objects. No controller counts here.
+func (l *lab) fullQuota(kinds ...corev1.ResourceName) *corev1.ResourceQuota {
+	l.t.Helper()
+	none := corev1.ResourceList{}
+	for _, kind := range kinds {
+		none[kind] = resource.MustParse("0")
+	}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "full"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}
+	l.Expect(cluster.Create(l.ctx, quota)).To(Succeed())
+	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
+	l.Expect(cluster.Status().Update(l.ctx, quota)).To(Succeed())
+	return quota
+}
+
+// TestQuotaThatIsFullDuringARun checks that a run whose namespace takes no more objects of any kind ends with its figures, releases
+// its testbed and can be deleted.
+func TestQuotaThatIsFullDuringARun(t *testing.T) {
+	l := newLab(t, nil)
+	run, tenant := l.measuring()
+	l.fullQuota("count/configmaps", "count/events", "count/events.events.k8s.io", "count/pods", "count/jobs.batch", "count/secrets", "count/serviceaccounts",
+		"count/roles.rbac.authorization.k8s.io", "count/rolebindings.rbac.authorization.k8s.io")
+	more := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "more"}}
+	l.Eventually(func() error { return client.IgnoreAlreadyExists(tenant.Create(l.ctx, more.DeepCopy())) }).Should(MatchError(ContainSubstring("exceeded quota")))
+	l.node.set(func(n *node) { delete(n.silent, pathChain) })
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+	l.Expect(run.Status.Results).NotTo(BeEmpty())
+	l.Eventually(l.objects).ShouldNot(ContainElement(MatchRegexp("^v1.(Pod|Job|Secret)/")))
+	l.Expect(cluster.Delete(l.ctx, run)).To(Succeed())
+	l.isGone(run)
+}
+
+// TestQuotaWithoutRoomForResults checks that a run that may not make the ConfigMaps of its plan and its results waits within its bound,
+// ends with a reason that names the quota, and gives its testbed to a run for which there is room.
+func TestQuotaWithoutRoomForResults(t *testing.T) {
+	l := newLab(t, nil)
+	l.testbed()
+	quota := l.fullQuota("count/configmaps")
+	run := l.run("run")
+	l.pendsThenFails(run, "exceeded quota: full", v1alpha1.ReasonPodForbidden)
+	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(ContainSubstring("exceeded quota: full"))
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+	l.Expect(cluster.Delete(l.ctx, quota)).To(Succeed())
+	// It cannot be measured: the operator's clock is ahead of that of its pods.
+	l.expect(l.run("next"), v1alpha1.ConditionPlanned, "True/Planned")
 }

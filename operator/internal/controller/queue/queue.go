@@ -47,6 +47,11 @@ func Holds(testbed *v1alpha1.Testbed, run *v1alpha1.BenchmarkRun) bool {
 	})
 }
 
+// Ready returns the testbed's condition Ready, or nil.
+func Ready(testbed *v1alpha1.Testbed) *metav1.Condition {
+	return meta.FindStatusCondition(testbed.Status.Conditions, v1alpha1.ConditionReady)
+}
+
 // Allowed returns the names of the namespaces whose runs may use the testbed. Its error
 // means that the testbed's selector cannot be read: no namespace is allowed.
 func Allowed(testbed *v1alpha1.Testbed, namespaces []corev1.Namespace) (map[string]bool, error) {

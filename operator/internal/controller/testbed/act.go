@@ -25,10 +25,6 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) error {
 	switch d.action {
 	case actAddFinalizer:
 		return r.patchMetadata(ctx, s, func(t *v1alpha1.Testbed) { controllerutil.AddFinalizer(t, v1alpha1.Finalizer) })
-	case actRecordNodes:
-		return r.patchMetadata(ctx, s, func(t *v1alpha1.Testbed) {
-			metav1.SetMetaDataAnnotation(&t.ObjectMeta, annotationBridgeNodes, strings.Join(d.nodes, ","))
-		})
 	case actCleanUp:
 		return r.cleanUp(ctx, s, d)
 	case actRemoveFinalizer:
@@ -43,33 +39,49 @@ func (r *Reconciler) patchMetadata(ctx context.Context, s *scope, change func(*v
 	return client.IgnoreNotFound(r.Client.Patch(ctx, s.testbed, before))
 }
 
-// cleanUp starts to remove bridges from each node, in the namespace of the run that was
-// there last: its admission accepted the run's pods. It skips a node for which no Job can
-// be made any more, because the namespace is gone or admission refuses it. The testbed is
+// cleanUp starts to remove bridges from each node. It skips a node for which no Job can be made. The testbed is
 // deleted when no Job of another node is active.
 func (r *Reconciler) cleanUp(ctx context.Context, s *scope, d decision) error {
 	namespaces := s.bridgeNodes()
 	var refused []string
 	for _, node := range d.nodes {
-		job := chain.BridgeCleanup(s.testbed, namespaces[node], node, r.Defaults)
-		if err := controllerutil.SetControllerReference(s.testbed, job, r.Client.Scheme()); err != nil {
-			return err
+		places := s.cleanupNamespaces(namespaces[node])
+		if s.cleanups[node] != nil || s.onlyHome() {
+			places = []string{s.home} // the run's namespace had its time, or its Job has not removed the bridges
 		}
-		err := apply.Object(ctx, r.Client, job)
-		var taken *apply.Taken
-		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || errors.As(err, &taken) {
-			ctrl.LoggerFrom(ctx).Error(err, "Leaving bridges", "node", node)
-			refused = append(refused, node)
-			continue
-		}
+		made, err := r.makeCleanup(ctx, s, node, places)
 		if err != nil {
 			return err
+		}
+		if !made {
+			refused = append(refused, node)
 		}
 	}
 	if d.busy || len(refused) < len(d.nodes) {
 		return nil
 	}
 	return r.removeFinalizer(ctx, s, slices.Concat(d.left, refused))
+}
+
+// makeCleanup makes the Job for a node in the first of the namespaces that takes it, and reports whether one does.
+func (r *Reconciler) makeCleanup(ctx context.Context, s *scope, node string, namespaces []string) (bool, error) {
+	for _, namespace := range namespaces {
+		job := chain.BridgeCleanup(s.testbed, namespace, node, r.Defaults)
+		if err := controllerutil.SetControllerReference(s.testbed, job, r.Client.Scheme()); err != nil {
+			return false, err
+		}
+		err := apply.Object(ctx, r.Client, job)
+		var taken *apply.Taken
+		switch {
+		case err == nil:
+			return true, nil
+		case apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err) || errors.As(err, &taken):
+			ctrl.LoggerFrom(ctx).Error(err, "Making a Job that removes bridges", "node", node, "namespace", namespace)
+		default:
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // removeFinalizer removes the finalizer. It names bridges that could not be removed.

@@ -14,6 +14,8 @@ import (
 type admission struct {
 	active []v1alpha1.ActiveRun
 	queued int32
+	// freed is true if a run gives the testbed back now.
+	freed bool
 	// after is when the next run no longer waits for the testbed to be ready; 0 if no time changes who holds it.
 	after time.Duration
 }
@@ -34,19 +36,20 @@ func admitNext(s *scope) admission {
 	// A selector that cannot be read allows no namespace; the condition Ready says so.
 	allowed, _ := queue.Allowed(s.testbed, s.namespaces)
 	waiting := queue.Waiting(&v1alpha1.Testbed{Status: v1alpha1.TestbedStatus{ActiveRuns: active}}, s.runs, allowed)
+	freed := len(active) < len(s.testbed.Status.ActiveRuns)
 	if s.deleting() || len(waiting) == 0 || len(active) > 0 || len(s.leaving(active)) > 0 {
-		return admission{active: active, queued: int32(len(waiting))}
+		return admission{active: active, queued: int32(len(waiting)), freed: freed}
 	}
 	next := waiting[0]
 	_, found := s.obstacle()
-	switch wait := s.wait(found, next); {
+	switch wait := s.timeLeft(found, next, freed); {
 	case wait == math.MaxInt64:
-		return admission{queued: int32(len(waiting))}
+		return admission{queued: int32(len(waiting)), freed: freed}
 	case wait > 0:
-		return admission{queued: int32(len(waiting)), after: wait}
+		return admission{queued: int32(len(waiting)), freed: freed, after: wait}
 	}
 	active = []v1alpha1.ActiveRun{{Namespace: next.Namespace, Name: next.Name, UID: string(next.UID), Since: s.timestamp()}}
-	return admission{active: active, queued: int32(len(waiting) - 1)}
+	return admission{active: active, queued: int32(len(waiting) - 1), freed: freed}
 }
 
 // leaving returns the runs that do not hold the testbed and have not reported the release: their

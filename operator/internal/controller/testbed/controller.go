@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -27,8 +26,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/controller/pace"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/controller/reporting"
 	"vnfbench.io/operator/internal/placement"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -36,17 +36,23 @@ import (
 // Reconciler reconciles Testbeds.
 type Reconciler struct {
 	// Client reads from the cache.
-	Client   client.Client
+	Client client.Client
+	// Reader reads from the API server.
+	Reader   client.Reader
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	// Defaults are the settings of the operator's installation.
 	Defaults plan.Defaults
+	// Namespace is the operator's own, where Jobs remove bridges if the namespaces of the runs are gone. Its rights
+	// there are in the chart and in config/rbac/bindings.yaml.
+	Namespace string
 }
 
 // +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds/status,verbs=patch
 // +kubebuilder:rbac:groups=vnfbench.io,resources=testbeds/finalizers,verbs=update
 // +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarkruns,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarksuiteruns,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=namespaces;nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -56,11 +62,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("testbed").
 		For(&v1alpha1.Testbed{}).
-		Owns(&batchv1.Job{}).
 		Watches(&v1alpha1.BenchmarkRun{}, handler.EnqueueRequestsFromMapFunc(testbedOfRun), builder.WithPredicates(runChanged)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.allTestbeds), builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		Watches(&corev1.Node{}, handler.EnqueueRequestsFromMapFunc(r.allTestbeds), builder.WithPredicates(nodeChanged)).
-		Complete(r)
+		Complete(pace.Limit(r.Clock, r))
 }
 
 func testbedOfRun(_ context.Context, run client.Object) []reconcile.Request {
@@ -151,7 +156,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // observe reads everything. Nothing else reads.
 func (r *Reconciler) observe(ctx context.Context, testbed *v1alpha1.Testbed) (*scope, error) {
-	s := &scope{now: r.Clock.Now(), testbed: testbed, cleanups: map[string]*batchv1.Job{}, defaults: r.Defaults}
+	s := &scope{now: r.Clock.Now(), testbed: testbed, home: r.Namespace, cleanups: map[string]*batchv1.Job{}, clean: map[string]bool{}, defaults: r.Defaults}
 	var nodes corev1.NodeList
 	if err := r.Client.List(ctx, &nodes); err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
@@ -168,40 +173,23 @@ func (r *Reconciler) observe(ctx context.Context, testbed *v1alpha1.Testbed) (*s
 		return nil, fmt.Errorf("listing its runs: %w", err)
 	}
 	s.runs = runs.Items
-	if err := r.readBaselines(ctx, s); err != nil {
+	err := r.readNeeded(ctx, s)
+	if err != nil {
 		return nil, err
 	}
-	if !s.deleting() {
-		return s, nil
+	if s.deleting() {
+		err = r.readCleanups(ctx, s)
 	}
-	var jobs batchv1.JobList
-	cleanups := client.MatchingLabels{v1alpha1.LabelTestbed: string(testbed.UID), v1alpha1.LabelComponent: chain.ComponentCleanup}
-	if err := r.Client.List(ctx, &jobs, cleanups); err != nil {
-		return nil, fmt.Errorf("listing its cleanup Jobs: %w", err)
-	}
-	for node, namespace := range s.bridgeNodes() {
-		for i := range jobs.Items {
-			// A user of another namespace can make a Job with this name and these labels.
-			if job := &jobs.Items[i]; job.Name == plan.CleanupName(testbed, node) && job.Namespace == namespace && metav1.IsControlledBy(job, testbed) {
-				s.cleanups[node] = job
-			}
-		}
-	}
-	return s, nil
+	return s, err
 }
 
-// patchStatus stores the status if it changed. The lock makes sure that the status follows
-// from what is stored.
+// patchStatus stores the status if it changed, and emits events once it is stored.
 func (r *Reconciler) patchStatus(ctx context.Context, s *scope, d decision) error {
 	before := s.testbed.DeepCopy()
 	after := summarize(s, d)
-	if equality.Semantic.DeepEqual(before.Status, after) {
-		return nil
-	}
 	s.testbed.Status = after
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Status().Patch(ctx, s.testbed, patch); err != nil {
-		return fmt.Errorf("patching the status: %w", err)
+	if stored, err := reporting.StoreStatus(ctx, r.Client, r.Reader, before, s.testbed, nil); !stored {
+		return err
 	}
 	r.emitEvents(s, &before.Status, &after)
 	return nil

@@ -13,9 +13,13 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// cleanupTimeout is how long a node may take to remove its bridges. A node that is gone
-// must not prevent the deletion of a namespace.
-const cleanupTimeout = 2 * time.Minute
+const (
+	// cleanupTimeout is how long a Job may take to remove a node's bridges. In the namespaces of runs it counts from the
+	// testbed's deletion: users may delete and make Jobs there.
+	cleanupTimeout = 2 * time.Minute
+	// cleanupInterval is how often the Jobs are read: no cache has those in the operator's own namespace.
+	cleanupInterval = 2 * time.Second
+)
 
 // action is the one thing that a reconciliation does in addition to the status.
 type action string
@@ -23,7 +27,6 @@ type action string
 const (
 	actWait            action = "Wait"
 	actAddFinalizer    action = "AddFinalizer"
-	actRecordNodes     action = "RecordNodes"
 	actCleanUp         action = "CleanUp"
 	actRemoveFinalizer action = "RemoveFinalizer"
 	// actPrune deletes finished runs that are more than historyLimit.
@@ -32,7 +35,7 @@ const (
 
 type decision struct {
 	action action
-	// nodes of RecordNodes as the annotation has them, or those with which CleanUp starts.
+	// nodes are those with which CleanUp starts.
 	nodes []string
 	// runs are those that Prune deletes.
 	runs []*v1alpha1.BenchmarkRun
@@ -68,9 +71,6 @@ func decideAction(s *scope, holders admission) decision {
 	case !s.hasFinalizer():
 		return decision{action: actAddFinalizer}
 	}
-	if places := s.bridgePlaces(); !slices.Equal(places, s.recordedPlaces()) {
-		return decision{action: actRecordNodes, nodes: places}
-	}
 	if surplus := s.surplus(); len(surplus) > 0 {
 		return decision{action: actPrune, runs: surplus}
 	}
@@ -91,33 +91,37 @@ func decideDeletion(s *scope, holders admission) decision {
 	return decideCleanup(s)
 }
 
-// decideCleanup plans the removal of bridges from each node, with a limit for each.
+// decideCleanup plans the removal of bridges from each node, with a limit for each Job. Where the Job of a run's
+// namespace does not manage it, one in the operator's namespace tries again.
 func decideCleanup(s *scope) decision {
 	var begin, busy, left []string
-	after := cleanupTimeout
 	for _, node := range slices.Sorted(maps.Keys(s.bridgeNodes())) {
 		job := s.cleanups[node]
 		switch {
-		case !s.nodeExists(node):
+		case !s.nodeExists(node) || s.clean[node]:
 		case job == nil:
 			begin = append(begin, node)
-		case jobIs(job, batchv1.JobComplete):
-		case jobIs(job, batchv1.JobFailed) || !s.now.Before(job.CreationTimestamp.Add(cleanupTimeout)):
+		case job.Namespace != s.home && (hasEnded(job) || s.onlyHome()):
+			begin = append(begin, node)
+		case job.Namespace == s.home && (hasEnded(job) || !s.now.Before(job.CreationTimestamp.Add(cleanupTimeout))):
 			left = append(left, node)
 		default:
 			busy = append(busy, node)
-			after = min(after, job.CreationTimestamp.Add(cleanupTimeout).Sub(s.now))
 		}
 	}
 	switch {
 	case len(begin) > 0 && len(busy) > 0:
-		return decision{action: actCleanUp, nodes: begin, busy: true, after: after, deleting: "removing its bridges from node " + strings.Join(slices.Concat(begin, busy), ", ")}
+		return decision{action: actCleanUp, nodes: begin, busy: true, after: cleanupInterval, deleting: "removing its bridges from node " + strings.Join(slices.Concat(begin, busy), ", ")}
 	case len(begin) > 0:
-		return decision{action: actCleanUp, nodes: begin, left: left, deleting: "removing its bridges from node " + strings.Join(begin, ", ")}
+		return decision{action: actCleanUp, nodes: begin, left: left, after: cleanupInterval, deleting: "removing its bridges from node " + strings.Join(begin, ", ")}
 	case len(busy) > 0:
-		return decision{action: actWait, after: after, deleting: "removing its bridges from node " + strings.Join(busy, ", ")}
+		return decision{action: actWait, after: cleanupInterval, deleting: "removing its bridges from node " + strings.Join(busy, ", ")}
 	}
 	return decision{action: actRemoveFinalizer, left: left}
+}
+
+func hasEnded(job *batchv1.Job) bool {
+	return jobIs(job, batchv1.JobFailed) || jobIs(job, batchv1.JobComplete)
 }
 
 func jobIs(job *batchv1.Job, kind batchv1.JobConditionType) bool {

@@ -42,7 +42,7 @@ func (s *scope) surplus() []*v1alpha1.BenchmarkRun {
 	history, number := map[string][]*v1alpha1.BenchmarkRun{}, 0
 	for i := range s.runs {
 		run := &s.runs[i]
-		if countsForHistory(run) && !s.baselines[client.ObjectKeyFromObject(run)] {
+		if countsForHistory(run) && !s.needed[client.ObjectKeyFromObject(run)] {
 			history[run.Namespace] = append(history[run.Namespace], run)
 			number++
 		}
@@ -76,20 +76,31 @@ func endOf(run *v1alpha1.BenchmarkRun) time.Time {
 	return run.Status.CompletionTime.Time
 }
 
-// readBaselines reads which runs others compare with. These may be of any testbed.
-func (r *Reconciler) readBaselines(ctx context.Context, s *scope) error {
+// readNeeded reads which runs others compare with, which may be of any testbed, and which runs are those of executions that have
+// not recorded their outcomes: the figures of such a run are kept nowhere else yet.
+func (r *Reconciler) readNeeded(ctx context.Context, s *scope) error {
 	if len(s.surplus()) == 0 {
 		return nil
 	}
 	var all v1alpha1.BenchmarkRunList
-	if err := r.Client.List(ctx, &all); err != nil {
+	// They are the cache's own: no one may change them.
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing runs with a baseline: %w", err)
 	}
-	s.baselines = map[types.NamespacedName]bool{}
+	s.needed = map[types.NamespacedName]bool{}
 	for i := range all.Items {
 		run := &all.Items[i]
 		if baseline := run.Spec.Experiment.Baseline; baseline != nil && run.DeletionTimestamp.IsZero() {
-			s.baselines[types.NamespacedName{Namespace: run.Namespace, Name: baseline.RunRef.Name}] = true
+			s.needed[types.NamespacedName{Namespace: run.Namespace, Name: baseline.RunRef.Name}] = true
+		}
+	}
+	var executions v1alpha1.BenchmarkSuiteRunList
+	if err := r.Client.List(ctx, &executions, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing executions: %w", err)
+	}
+	for i := range executions.Items {
+		if e := &executions.Items[i]; e.Status.ActiveRun != "" && e.DeletionTimestamp.IsZero() {
+			s.needed[types.NamespacedName{Namespace: e.Namespace, Name: e.Status.ActiveRun}] = true
 		}
 	}
 	return nil

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +46,7 @@ func kept(r *v1alpha1.BenchmarkRun) {
 
 func compared(name string) with {
 	return func(s *scope) {
-		s.baselines = map[types.NamespacedName]bool{{Namespace: "lab", Name: name}: true}
+		s.needed = map[types.NamespacedName]bool{{Namespace: "lab", Name: name}: true}
 	}
 }
 
@@ -117,6 +120,13 @@ func TestRunThatCannotBeDeleted(t *testing.T) {
 				return apierrors.NewForbidden(schema.GroupResource{Resource: "benchmarkruns"}, "a", errors.New("protected"))
 			}
 			return c.Delete(ctx, object, options...)
+		}, List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			var o client.ListOptions
+			o.ApplyOptions(options)
+			if _, ofRuns := list.(*v1alpha1.BenchmarkRunList); ofRuns && (o.UnsafeDisableDeepCopy == nil || !*o.UnsafeDisableDeepCopy) {
+				t.Error("runs of the cluster are copied")
+			}
+			return c.List(ctx, list, options...)
 		}}).Build()
 	recorder := events.NewFakeRecorder(10)
 	r := &Reconciler{Client: c, Clock: clocktesting.NewFakePassiveClock(epoch), Recorder: recorder}
@@ -125,7 +135,7 @@ func TestRunThatCannotBeDeleted(t *testing.T) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	testbed, left := &v1alpha1.Testbed{}, &v1alpha1.BenchmarkRunList{}
-	if err := errors.Join(c.Get(t.Context(), client.ObjectKeyFromObject(s.testbed), testbed), c.List(t.Context(), left)); err != nil {
+	if err := errors.Join(c.Get(t.Context(), client.ObjectKeyFromObject(s.testbed), testbed), c.List(t.Context(), left, client.UnsafeDisableDeepCopy)); err != nil {
 		t.Fatal(err)
 	}
 	if active := testbed.Status.ActiveRuns; len(active) != 1 || active[0].Name != "next" {
@@ -145,5 +155,49 @@ func TestRunThatCannotBeDeleted(t *testing.T) {
 	}
 	if !named {
 		t.Error("no event names the run that cannot be deleted")
+	}
+}
+
+// TestHistoryKeepsWhatIsNotRecorded checks that a run stays whose outcome its execution has not recorded, as while a quota has no room for
+// its figures, and that it goes afterwards.
+func TestHistoryKeepsWhatIsNotRecorded(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		change func(*v1alpha1.BenchmarkSuiteRun)
+		want   string
+	}{
+		"not recorded":         {func(*v1alpha1.BenchmarkSuiteRun) {}, "b"},
+		"recorded":             {func(e *v1alpha1.BenchmarkSuiteRun) { e.Status.ActiveRun = "" }, "a"},
+		"of another namespace": {func(e *v1alpha1.BenchmarkSuiteRun) { e.Namespace = "bench" }, "a"},
+		"deleted": {func(e *v1alpha1.BenchmarkSuiteRun) {
+			e.DeletionTimestamp, e.Finalizers = ptr.To(metav1.NewTime(epoch)), []string{"example.com/x"}
+		}, "a"},
+	} {
+		s := newScope(keeps(1), run("a", 1, ended(1)), run("b", 2, ended(2)), run("c", 3, ended(3)))
+		execution := &v1alpha1.BenchmarkSuiteRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "e"}}
+		execution.Status.ActiveRun = "a"
+		test.change(execution)
+		c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(execution).Build()
+		if err := (&Reconciler{Client: c}).readNeeded(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if surplus := s.surplus(); len(surplus) == 0 || surplus[0].Name != test.want {
+			t.Errorf("%s: the first to be deleted of %d is not %q", name, len(surplus), test.want)
+		}
+	}
+}
+
+// TestDefaultHistoryLimit checks that the operator's default is that of the API.
+func TestDefaultHistoryLimit(t *testing.T) {
+	text, err := os.ReadFile("../../../../config/crd/bases/vnfbench.io_testbeds.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`historyLimit:\s+default: (\d+)`).FindSubmatch(text)
+	if found == nil || string(found[1]) != strconv.Itoa(defaultHistoryLimit) {
+		t.Errorf("the API's default is %q, the operator's %d", found, defaultHistoryLimit)
 	}
 }

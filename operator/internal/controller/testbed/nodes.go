@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -23,15 +22,15 @@ const maxNodes = 16
 // obstacle is why the testbed is not ready.
 type obstacle struct {
 	reason, why string
-	// waits says how long runs wait for it to pass. Those that do not wait are admitted, fail, and report it.
-	waits waiting
+	// bound is how long runs wait for it to pass. Those that do not wait are admitted, fail, and report it.
+	bound bound
 }
 
-type waiting int
+type bound int
 
 const (
-	notAtAll waiting = iota
-	// forStartup is for startupSeconds of the next run, since the obstacle was found.
+	notAtAll bound = iota
+	// forStartup is for startupSeconds of the next run, since the obstacle was found or the last run gave the testbed back.
 	forStartup
 	// always is without a bound: it is certain that the obstacle can pass.
 	always
@@ -54,7 +53,10 @@ func (s *scope) obstacle() (nodes []corev1.Node, found *obstacle) {
 		}
 		found = &obstacle{reason: missing.Reason, why: fmt.Sprintf("%v; %s", missing.Err, missing.Remedy)}
 		if missing.Passing {
-			found.waits = forStartup
+			found.bound = forStartup
+		}
+		if plan.MissingResource(s.testbed, maintained(s.nodes)) == nil {
+			found = &obstacle{v1alpha1.ReasonNodesNotReady, "the nodes that have what runs take are cordoned or not ready at the moment: uncordon one, or wait for it. At the moment " + found.why, always}
 		}
 		return nodes, found
 	}
@@ -67,34 +69,42 @@ func (s *scope) obstacle() (nodes []corev1.Node, found *obstacle) {
 	return nil, &obstacle{reason: v1alpha1.ReasonNoMatchingNode, why: why}
 }
 
-// matched reports whether the condition Ready has found nodes for the spec as it is.
+// maintained returns the nodes as they are when those that are cordoned or not ready take pods again.
+func maintained(nodes []corev1.Node) []corev1.Node {
+	var out []corev1.Node
+	for i := range nodes {
+		out = append(out, *placement.Recovered(&nodes[i]))
+	}
+	return out
+}
+
+// matched reports whether the condition Ready has found nodes for the spec as it is. Who changes another field while
+// nodes are away does not end the wait for them.
 func (s *scope) matched() bool {
-	before := s.readyBefore()
-	if before == nil || before.ObservedGeneration != s.testbed.Generation {
+	before := queue.Ready(s.testbed)
+	if before == nil {
 		return false
 	}
 	switch before.Reason {
 	case v1alpha1.ReasonNoMatchingNode, v1alpha1.ReasonInvalidNamespaceSelector, v1alpha1.ReasonDeleting:
 		return false
+	case v1alpha1.ReasonNodesNotReady, v1alpha1.ReasonResourceMissing:
+		return true
 	}
-	return true
+	return before.ObservedGeneration == s.testbed.Generation
 }
 
-// readyBefore returns the condition Ready as it is stored, or nil.
-func (s *scope) readyBefore() *metav1.Condition {
-	return meta.FindStatusCondition(s.testbed.Status.Conditions, v1alpha1.ConditionReady)
-}
-
-// wait returns how long a run waits for an obstacle, which is found again after that; 0 if it does not wait.
-func (s *scope) wait(o *obstacle, run *v1alpha1.BenchmarkRun) time.Duration {
+// timeLeft returns how long a run waits for an obstacle, which is found again after that; 0 if it does not wait. freed says
+// that another run gives the testbed back now: that may have failed because of the obstacle, and the time begins again.
+func (s *scope) timeLeft(o *obstacle, run *v1alpha1.BenchmarkRun, freed bool) time.Duration {
 	switch {
-	case o == nil || o.waits == notAtAll:
+	case o == nil || o.bound == notAtAll:
 		return 0
-	case o.waits == always:
+	case o.bound == always:
 		return math.MaxInt64
 	}
 	since := s.now
-	if before := s.readyBefore(); before != nil && before.Status == metav1.ConditionFalse && before.Reason == o.reason {
+	if before := queue.Ready(s.testbed); before != nil && before.Status == metav1.ConditionFalse && before.Reason == o.reason && !freed {
 		since = before.LastTransitionTime.Time
 	}
 	return max(0, since.Add(time.Duration(run.Spec.Experiment.StartupSeconds)*time.Second).Sub(s.now))

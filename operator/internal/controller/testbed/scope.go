@@ -15,11 +15,6 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
-// annotationBridgeNodes names the nodes on which runs of the testbed may have left
-// bridges, each as "namespace/node" with the namespace of the run that was there
-// last, separated by commas.
-const annotationBridgeNodes = "vnfbench.io/bridge-nodes"
-
 // scope is everything that was read for one reconciliation of one testbed.
 type scope struct {
 	now     time.Time
@@ -29,10 +24,16 @@ type scope struct {
 	namespaces []corev1.Namespace
 	// runs are those that name the testbed, as the cache has them: no one may change them.
 	runs []v1alpha1.BenchmarkRun
-	// baselines are the runs that others compare with; read only if there are more finished runs than historyLimit.
-	baselines map[types.NamespacedName]bool
-	// cleanups are the Jobs that remove bridges, by node; read only while the testbed is being deleted.
+	// needed are the runs that others compare with or that an execution has not recorded; read only if there are more finished runs
+	// than historyLimit.
+	needed map[types.NamespacedName]bool
+	// home is the operator's own namespace.
+	home string
+	// cleanups are the Jobs that remove bridges, by node, of several the one that was made last; read only while the
+	// testbed is being deleted.
 	cleanups map[string]*batchv1.Job
+	// clean are the nodes of which a Job that is believed has removed the bridges.
+	clean map[string]bool
 	// defaults are the settings of the operator's installation.
 	defaults plan.Defaults
 }
@@ -58,27 +59,14 @@ func (s *scope) hasBridges() bool {
 	return ports.West.Attachment == v1alpha1.PortBridge || ports.East.Attachment == v1alpha1.PortBridge
 }
 
-// recordedNodes returns the nodes that the annotation names, each with the namespace of the
-// run that was on it last.
-func (s *scope) recordedNodes() map[string]string {
-	recorded := map[string]string{}
-	for _, place := range s.recordedPlaces() {
-		namespace, node, _ := strings.Cut(place, "/")
-		recorded[node] = namespace
-	}
-	return recorded
-}
-
-// recordedPlaces returns the annotation's entries, in order.
-func (s *scope) recordedPlaces() []string {
-	return strings.FieldsFunc(s.testbed.Annotations[annotationBridgeNodes], func(r rune) bool { return r == ',' })
-}
-
-// bridgeNodes returns all nodes that may have bridges, those recorded and those of existing
-// plans, each with a namespace in which a Job can remove them. A plan connects the chain to
+// bridgeNodes returns all nodes that may have bridges, those of the status and those of existing
+// plans, each with the namespace of the run that used it last. A plan connects the chain to
 // bridges with ports of any kind, so existing networks at the ends change nothing.
 func (s *scope) bridgeNodes() map[string]string {
-	nodes := s.recordedNodes()
+	nodes := map[string]string{}
+	for _, node := range s.testbed.Status.BridgeNodes {
+		nodes[node.Name] = node.Namespace
+	}
 	latest := map[string]time.Time{}
 	for i := range s.runs {
 		run := &s.runs[i]
@@ -98,34 +86,68 @@ func (s *scope) bridgeNodes() map[string]string {
 	return nodes
 }
 
-// bridgePlaces returns the bridgeNodes as the annotation names them, in order.
-func (s *scope) bridgePlaces() []string {
-	var places []string
+// recordedBridgeNodes returns the bridgeNodes as the status names them, in order. A node that is gone took its bridges
+// along: clusters that make a node for each run would fill the status with names.
+func (s *scope) recordedBridgeNodes() []v1alpha1.BridgeNode {
+	var recorded []v1alpha1.BridgeNode
 	for node, namespace := range s.bridgeNodes() {
-		places = append(places, namespace+"/"+node)
+		if !s.nodeExists(node) && !s.inPlans(node) {
+			continue
+		}
+		recorded = append(recorded, v1alpha1.BridgeNode{Name: node, Namespace: namespace})
 	}
-	slices.Sort(places)
-	return places
+	slices.SortFunc(recorded, func(a, b v1alpha1.BridgeNode) int { return strings.Compare(a.Name, b.Name) })
+	return recorded
+}
+
+// cleanupNamespaces returns where a Job can remove bridges, in the order in which it is tried: the namespace of
+// the run that used the node last, which accepted that run's pods, while it exists; and the operator's own.
+func (s *scope) cleanupNamespaces(used string) []string {
+	exists := slices.ContainsFunc(s.namespaces, func(n corev1.Namespace) bool { return n.Name == used && n.DeletionTimestamp.IsZero() })
+	if !exists || used == s.home {
+		return []string{s.home}
+	}
+	return []string{used, s.home}
+}
+
+// onlyHome reports whether the time is over in which Jobs in namespaces of runs may remove bridges.
+func (s *scope) onlyHome() bool {
+	return s.deleting() && !s.now.Before(s.testbed.DeletionTimestamp.Add(cleanupTimeout))
+}
+
+// inPlans reports whether a run that exists was planned on a node.
+func (s *scope) inPlans(node string) bool {
+	return slices.ContainsFunc(s.runs, func(r v1alpha1.BenchmarkRun) bool {
+		return r.Status.Plan != nil && (r.Status.Plan.GeneratorNode == node || r.Status.Plan.DeviceNode == node)
+	})
 }
 
 func (s *scope) nodeExists(name string) bool {
 	return slices.ContainsFunc(s.nodes, func(n corev1.Node) bool { return n.Name == name })
 }
 
+// runsByName returns the runs in the order of their names. Pointers: there may be thousands, and each is large.
+func (s *scope) runsByName() []*v1alpha1.BenchmarkRun {
+	runs := make([]*v1alpha1.BenchmarkRun, len(s.runs))
+	for i := range s.runs {
+		runs[i] = &s.runs[i]
+	}
+	slices.SortFunc(runs, func(a, b *v1alpha1.BenchmarkRun) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
+	})
+	return runs
+}
+
 // calibration returns the latest that a run has made, or the stored one if it is later.
 func (s *scope) calibration() *v1alpha1.Calibration {
 	latest := s.testbed.Status.Calibration
-	runs := slices.Clone(s.runs)
-	slices.SortFunc(runs, func(a, b v1alpha1.BenchmarkRun) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
-	})
-	for i := range runs {
-		status := &runs[i].Status
+	for _, run := range s.runsByName() {
+		status := &run.Status
 		if status.Generator == nil || len(status.Generator.Calibration) == 0 || status.StartTime == nil {
 			continue
 		}
 		if latest == nil || !status.StartTime.Time.Before(latest.Time.Time) {
-			latest = &v1alpha1.Calibration{Time: *status.StartTime, RunRef: &v1alpha1.NamespacedRunReference{Namespace: runs[i].Namespace, Name: runs[i].Name}, Frames: status.Generator.Calibration}
+			latest = &v1alpha1.Calibration{Time: *status.StartTime, RunRef: &v1alpha1.NamespacedRunReference{Namespace: run.Namespace, Name: run.Name}, Frames: status.Generator.Calibration}
 		}
 	}
 	// A copy: the answer to the patch of the status is decoded into it.
@@ -135,10 +157,7 @@ func (s *scope) calibration() *v1alpha1.Calibration {
 // fingerprints adds to each node what the latest run on it has read: of the existing runs,
 // or what the status held before.
 func (s *scope) fingerprints(nodes []v1alpha1.TestbedNode) []v1alpha1.TestbedNode {
-	runs := slices.Clone(s.runs)
-	slices.SortFunc(runs, func(a, b v1alpha1.BenchmarkRun) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
-	})
+	runs := s.runsByName()
 	for i := range nodes {
 		node := &nodes[i]
 		for _, before := range s.testbed.Status.Nodes {
@@ -147,8 +166,8 @@ func (s *scope) fingerprints(nodes []v1alpha1.TestbedNode) []v1alpha1.TestbedNod
 			}
 		}
 		var latest time.Time
-		for j := range runs {
-			status := &runs[j].Status
+		for _, run := range runs {
+			status := &run.Status
 			if status.Plan == nil || status.StartTime == nil || status.StartTime.Time.Before(latest) {
 				continue
 			}

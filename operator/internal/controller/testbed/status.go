@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/queue"
 )
 
 // summarize computes the whole status from what was read and decided.
@@ -17,6 +18,7 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	status.Nodes = s.fingerprints(describe(nodes))
 	status.ActiveRuns, status.QueuedRuns = d.admission.active, d.admission.queued
 	status.Calibration = s.calibration()
+	status.BridgeNodes = s.recordedBridgeNodes()
 
 	set := func(kind string, is metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
@@ -32,8 +34,10 @@ func summarize(s *scope, d decision) v1alpha1.TestbedStatus {
 	default:
 		set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, "the testbed can take runs")
 	}
-	// Waiting is counted from here: a node that is back and has no devices yet is another obstacle.
-	if before, now := s.readyBefore(), meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); before != nil && before.Reason != now.Reason {
+	// Waiting is counted from here: a node that is back and has no devices yet is another obstacle, and an obstacle
+	// that has ended one run may pass in the time of the next.
+	before, now := queue.Ready(s.testbed), meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	if before != nil && before.Reason != now.Reason || found != nil && found.bound == forStartup && d.admission.freed {
 		now.LastTransitionTime = s.timestamp()
 	}
 	switch c := status.Calibration; {

@@ -31,7 +31,7 @@ func newScope(changes ...with) *scope {
 	testbed.Spec.Ports.East.Attachment = v1alpha1.PortBridge
 	s := &scope{
 		now:     clocktesting.NewFakePassiveClock(epoch).Now(),
-		testbed: testbed, nodes: []corev1.Node{node("a")}, namespaces: []corev1.Namespace{namespace("lab"), namespace("bench")}, cleanups: map[string]*batchv1.Job{},
+		testbed: testbed, nodes: []corev1.Node{node("a")}, namespaces: []corev1.Namespace{namespace("lab"), namespace("bench")}, home: home, cleanups: map[string]*batchv1.Job{}, clean: map[string]bool{},
 	}
 	for _, change := range changes {
 		change(s)
@@ -97,18 +97,41 @@ func active(name string) with {
 
 func deleted(s *scope)     { s.testbed.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) }
 func noFinalizer(s *scope) { s.testbed.Finalizers = nil }
-func usedOn(nodes string) with {
-	return func(s *scope) { s.testbed.Annotations = map[string]string{annotationBridgeNodes: nodes} }
+
+// usedOn says which nodes have bridges, each as "namespace/node".
+func usedOn(places ...string) with {
+	return func(s *scope) {
+		for _, place := range places {
+			namespace, node, _ := strings.Cut(place, "/")
+			s.testbed.Status.BridgeNodes = append(s.testbed.Status.BridgeNodes, v1alpha1.BridgeNode{Name: node, Namespace: namespace})
+		}
+	}
 }
 
+// cleanup is the Job for a node in the operator's namespace.
 func cleanup(node string, kind batchv1.JobConditionType) with {
+	return cleanupIn(home, node, kind)
+}
+
+// home is the operator's namespace.
+const home = "vnfbench-system"
+
+func cleanupIn(namespace, node string, kind batchv1.JobConditionType) with {
 	return func(s *scope) {
-		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(epoch)}}
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, CreationTimestamp: metav1.NewTime(epoch)}}
 		if kind != "" {
 			job.Status.Conditions = []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue}}
 		}
-		s.cleanups[node] = job
+		s.cleanups[node], s.clean[node] = job, kind == batchv1.JobComplete
 	}
+}
+
+// notBelieved says that the Job of a node is not the operator's.
+func notBelieved(node string) with { return func(s *scope) { s.clean[node] = false } }
+
+// madeAfter says when the Job of a node was made.
+func madeAfter(node string, d time.Duration) with {
+	return func(s *scope) { s.cleanups[node].CreationTimestamp = metav1.NewTime(epoch.Add(d)) }
 }
 
 func after(d time.Duration) with { return func(s *scope) { s.now = epoch.Add(d) } }
@@ -162,9 +185,6 @@ func TestAdmit(t *testing.T) {
 }
 
 func TestDecide(t *testing.T) {
-	planned := func(r *v1alpha1.BenchmarkRun) {
-		r.Status.Plan = &v1alpha1.PlanSummary{GeneratorNode: "a", DeviceNode: "b"}
-	}
 	twoNodes := func(s *scope) { s.nodes = append(s.nodes, node("b")) }
 	tests := map[string]struct {
 		scope *scope
@@ -172,25 +192,31 @@ func TestDecide(t *testing.T) {
 	}{
 		"new":              {newScope(noFinalizer), decision{action: actAddFinalizer}},
 		"nothing to do":    {newScope(), decision{action: actWait}},
-		"a run is planned": {newScope(run("r", 1, planned)), decision{action: actRecordNodes, nodes: []string{"lab/a", "lab/b"}}},
-		"nodes add up":     {newScope(usedOn("bench/c"), run("r", 1, planned)), decision{action: actRecordNodes, nodes: []string{"bench/c", "lab/a", "lab/b"}}},
-		"all recorded":     {newScope(usedOn("lab/a,lab/b"), run("r", 1, planned)), decision{action: actWait}},
-		"of another namespace": {newScope(usedOn("lab/a,lab/b"), run("r", 1, planned), run("s", 2, planned, of("bench"), startedAfter(time.Second))),
-			decision{action: actRecordNodes, nodes: []string{"bench/a", "bench/b"}}},
 		"deleted, unused":  {newScope(deleted), decision{action: actRemoveFinalizer}},
 		"deleted and gone": {newScope(deleted, noFinalizer), decision{action: actWait}},
 		"held": {newScope(deleted, active("r"), run("r", 1, is(v1alpha1.ConditionAdmitted, metav1.ConditionTrue))),
 			decision{action: actWait, deleting: `waiting for run "lab/r", which holds it: delete or suspend the run to continue`}},
 		"one has not released it": {newScope(deleted, run("r", 1, is(v1alpha1.ConditionAdmitted, metav1.ConditionTrue), suspended)),
 			decision{action: actWait, deleting: `waiting for the pods of run "lab/r" to end`}},
-		"used":           {newScope(deleted, usedOn("lab/a,bench/b"), twoNodes), decision{action: actCleanUp, nodes: []string{"a", "b"}, deleting: "removing its bridges from node a, b"}},
+		"used":           {newScope(deleted, usedOn("lab/a", "bench/b"), twoNodes), decision{action: actCleanUp, nodes: []string{"a", "b"}, after: cleanupInterval, deleting: "removing its bridges from node a, b"}},
 		"a node is gone": {newScope(deleted, usedOn("lab/gone")), decision{action: actRemoveFinalizer}},
 		"cleaning": {newScope(deleted, usedOn("lab/a"), cleanup("a", ""), after(30*time.Second)),
-			decision{action: actWait, after: 90 * time.Second, deleting: "removing its bridges from node a"}},
-		"one of two is cleaning": {newScope(deleted, usedOn("lab/a,bench/b"), twoNodes, cleanup("a", ""), after(30*time.Second)),
-			decision{action: actCleanUp, nodes: []string{"b"}, busy: true, after: 90 * time.Second, deleting: "removing its bridges from node b, a"}},
-		"one of two failed": {newScope(deleted, usedOn("lab/a,bench/b"), twoNodes, cleanup("a", batchv1.JobFailed)),
-			decision{action: actCleanUp, nodes: []string{"b"}, left: []string{"a"}, deleting: "removing its bridges from node b"}},
+			decision{action: actWait, after: cleanupInterval, deleting: "removing its bridges from node a"}},
+		"one of two is cleaning": {newScope(deleted, usedOn("lab/a", "bench/b"), twoNodes, cleanup("a", ""), after(30*time.Second)),
+			decision{action: actCleanUp, nodes: []string{"b"}, busy: true, after: cleanupInterval, deleting: "removing its bridges from node b, a"}},
+		"one of two failed": {newScope(deleted, usedOn("lab/a", "bench/b"), twoNodes, cleanup("a", batchv1.JobFailed)),
+			decision{action: actCleanUp, nodes: []string{"b"}, left: []string{"a"}, after: cleanupInterval, deleting: "removing its bridges from node b"}},
+		"failed in the run's namespace": {newScope(deleted, usedOn("lab/a"), cleanupIn("lab", "a", batchv1.JobFailed)),
+			decision{action: actCleanUp, nodes: []string{"a"}, after: cleanupInterval, deleting: "removing its bridges from node a"}},
+		"hangs in the run's namespace": {newScope(deleted, usedOn("lab/a"), cleanupIn("lab", "a", ""), after(cleanupTimeout)),
+			decision{action: actCleanUp, nodes: []string{"a"}, after: cleanupInterval, deleting: "removing its bridges from node a"}},
+		"not believed in the run's namespace": {newScope(deleted, usedOn("lab/a"), cleanupIn("lab", "a", batchv1.JobComplete), notBelieved("a")),
+			decision{action: actCleanUp, nodes: []string{"a"}, after: cleanupInterval, deleting: "removing its bridges from node a"}},
+		// A user makes the Job of the run's namespace again each minute.
+		"made again in the run's namespace": {newScope(deleted, usedOn("lab/a"), cleanupIn("lab", "a", ""), madeAfter("a", cleanupTimeout-time.Second), after(cleanupTimeout)),
+			decision{action: actCleanUp, nodes: []string{"a"}, after: cleanupInterval, deleting: "removing its bridges from node a"}},
+		"another node is not clean yet": {newScope(deleted, usedOn("lab/a", "lab/b"), twoNodes, cleanupIn("lab", "a", batchv1.JobComplete), cleanup("b", ""), after(30*time.Second)),
+			decision{action: actWait, after: cleanupInterval, deleting: "removing its bridges from node b"}},
 		"clean":          {newScope(deleted, usedOn("lab/a"), cleanup("a", batchv1.JobComplete)), decision{action: actRemoveFinalizer}},
 		"cleanup failed": {newScope(deleted, usedOn("lab/a"), cleanup("a", batchv1.JobFailed)), decision{action: actRemoveFinalizer, left: []string{"a"}}},
 		"cleanup hangs":  {newScope(deleted, usedOn("lab/a"), cleanup("a", ""), after(cleanupTimeout)), decision{action: actRemoveFinalizer, left: []string{"a"}}},
@@ -207,6 +233,47 @@ func TestDecide(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestBridgeNodes checks that the status keeps the nodes with bridges and whose run was there last, also when that
+// run is gone, and forgets a node that is.
+func TestBridgeNodes(t *testing.T) {
+	planned := func(r *v1alpha1.BenchmarkRun) {
+		r.Status.Plan = &v1alpha1.PlanSummary{GeneratorNode: "a", DeviceNode: "b"}
+	}
+	three := func(s *scope) { s.nodes = append(s.nodes, node("b"), node("c")) }
+	tests := map[string]struct {
+		scope *scope
+		want  string
+	}{
+		"unused":               {newScope(), ""},
+		"a run is planned":     {newScope(run("r", 1, planned)), "lab/a,lab/b"},
+		"nodes add up":         {newScope(three, usedOn("bench/c"), run("r", 1, planned)), "lab/a,lab/b,bench/c"},
+		"its runs are gone":    {newScope(three, usedOn("lab/a", "lab/b")), "lab/a,lab/b"},
+		"a node is gone":       {newScope(usedOn("lab/a", "lab/b")), "lab/a"},
+		"of another namespace": {newScope(usedOn("lab/a", "lab/b"), run("r", 1, planned), run("s", 2, planned, of("bench"), startedAfter(time.Second))), "bench/a,bench/b"},
+	}
+	for name, test := range tests {
+		var got []string
+		for _, n := range summarize(test.scope, decide(test.scope)).BridgeNodes {
+			got = append(got, n.Namespace+"/"+n.Name)
+		}
+		if text := strings.Join(got, ","); text != test.want {
+			t.Errorf("%s: %s, want %s", name, text, test.want)
+		}
+	}
+}
+
+// TestCleanupNamespaces checks where the Job that removes bridges can be.
+func TestCleanupNamespaces(t *testing.T) {
+	going := namespace("going")
+	going.DeletionTimestamp = ptr.To(metav1.NewTime(epoch))
+	s := newScope(func(s *scope) { s.namespaces = []corev1.Namespace{namespace("lab"), going} })
+	for used, want := range map[string]string{"lab": "lab,vnfbench-system", "going": "vnfbench-system", "gone": "vnfbench-system", home: "vnfbench-system"} {
+		if got := strings.Join(s.cleanupNamespaces(used), ","); got != want {
+			t.Errorf("after a run of %q: %s, want %s", used, got, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -37,6 +38,9 @@ func vfs(capacity, allocatable string) with {
 
 func mismatched(s *scope) { s.testbed.Spec.Generator.NodeSelector = map[string]string{"name": "other"} }
 
+// another adds a node without devices.
+func another(s *scope) { s.nodes = append(s.nodes, node("b")) }
+
 func cordoned(s *scope) { s.nodes[0].Spec.Unschedulable = true }
 
 // TestQueueWaitsForWhatPasses checks which obstacles hold back the next run, and until when.
@@ -49,23 +53,27 @@ func TestQueueWaitsForWhatPasses(t *testing.T) {
 		active int
 		again  time.Duration
 	}{
-		"ready":                            {newScope(next), ready, 1, 0},
-		"the plugin restarts":              {newScope(next, vfs("8", "0"), readyWas("True", ready, 1), after(time.Hour)), missing, 0, 300 * time.Second},
-		"the plugin is still away":         {newScope(next, vfs("0", "0"), readyWas("False", missing, 1), after(100*time.Second)), missing, 0, 200 * time.Second},
-		"the plugin stays away":            {newScope(next, vfs("0", "0"), readyWas("False", missing, 1), after(300*time.Second)), missing, 1, 0},
-		"the plugin is back":               {newScope(next, vfs("8", "8"), readyWas("False", missing, 1), after(100*time.Second)), ready, 1, 0},
-		"no plugin":                        {newScope(next, vfs("", ""), readyWas("True", ready, 1)), missing, 1, 0},
-		"the plugin comes after a boot":    {newScope(next, vfs("0", "0"), readyWas("False", lost, 1), after(time.Hour)), missing, 0, 300 * time.Second},
-		"a label is gone":                  {newScope(next, mismatched, readyWas("True", ready, 1), after(time.Hour)), lost, 0, 300 * time.Second},
-		"a label is still gone":            {newScope(next, mismatched, readyWas("False", lost, 1), after(299*time.Second)), lost, 0, time.Second},
-		"a label stays gone":               {newScope(next, mismatched, readyWas("False", lost, 1), after(300*time.Second)), lost, 1, 0},
-		"the selector has changed":         {newScope(next, mismatched, readyWas("True", ready, 0)), none, 1, 0},
-		"no node ever":                     {newScope(next, mismatched), none, 1, 0},
-		"no node ever, an hour later":      {newScope(next, mismatched, readyWas("False", none, 1), after(time.Hour)), none, 1, 0},
-		"cordoned, for however long":       {newScope(next, cordoned, readyWas("False", lost, 1), after(1000*time.Hour)), lost, 0, 0},
-		"no run waits while it is away":    {newScope(vfs("8", "0"), readyWas("True", ready, 1)), missing, 0, 0},
-		"another waits for longer":         {newScope(run("r", 1, startup(600)), vfs("8", "0"), readyWas("False", missing, 1), after(300*time.Second)), missing, 0, 300 * time.Second},
-		"it was held when the plugin went": {newScope(active("r"), run("r", 1, is(v1alpha1.ConditionAdmitted, "True")), vfs("8", "0"), readyWas("True", ready, 1)), missing, 1, 0},
+		"ready":                             {newScope(next), ready, 1, 0},
+		"the plugin restarts":               {newScope(next, vfs("8", "0"), readyWas("True", ready, 1), after(time.Hour)), missing, 0, 300 * time.Second},
+		"the plugin is still away":          {newScope(next, vfs("0", "0"), readyWas("False", missing, 1), after(100*time.Second)), missing, 0, 200 * time.Second},
+		"the plugin stays away":             {newScope(next, vfs("0", "0"), readyWas("False", missing, 1), after(300*time.Second)), missing, 1, 0},
+		"the plugin is back":                {newScope(next, vfs("8", "8"), readyWas("False", missing, 1), after(100*time.Second)), ready, 1, 0},
+		"no plugin":                         {newScope(next, vfs("", ""), readyWas("True", ready, 1)), missing, 1, 0},
+		"the plugin comes after a boot":     {newScope(next, vfs("0", "0"), readyWas("False", lost, 1), after(time.Hour)), missing, 0, 300 * time.Second},
+		"a label is gone":                   {newScope(next, mismatched, readyWas("True", ready, 1), after(time.Hour)), lost, 0, 300 * time.Second},
+		"a label is still gone":             {newScope(next, mismatched, readyWas("False", lost, 1), after(299*time.Second)), lost, 0, time.Second},
+		"a label stays gone":                {newScope(next, mismatched, readyWas("False", lost, 1), after(300*time.Second)), lost, 1, 0},
+		"another field changes meanwhile":   {newScope(next, mismatched, readyWas("False", lost, 0), after(299*time.Second)), lost, 0, time.Second},
+		"the node with devices is cordoned": {newScope(next, vfs("8", "8"), cordoned, another, readyWas("True", ready, 1)), lost, 0, 0},
+		"it is cordoned, for however long":  {newScope(next, vfs("8", "8"), cordoned, another, readyWas("False", lost, 1), after(1000*time.Hour)), lost, 0, 0},
+		"it is cordoned without devices":    {newScope(next, vfs("8", "0"), cordoned, another, readyWas("True", ready, 1)), missing, 0, 300 * time.Second},
+		"the selector has changed":          {newScope(next, mismatched, readyWas("True", ready, 0)), none, 1, 0},
+		"no node ever":                      {newScope(next, mismatched), none, 1, 0},
+		"no node ever, an hour later":       {newScope(next, mismatched, readyWas("False", none, 1), after(time.Hour)), none, 1, 0},
+		"cordoned, for however long":        {newScope(next, cordoned, readyWas("False", lost, 1), after(1000*time.Hour)), lost, 0, 0},
+		"no run waits while it is away":     {newScope(vfs("8", "0"), readyWas("True", ready, 1)), missing, 0, 0},
+		"another waits for longer":          {newScope(run("r", 1, startup(600)), vfs("8", "0"), readyWas("False", missing, 1), after(300*time.Second)), missing, 0, 300 * time.Second},
+		"it was held when the plugin went":  {newScope(active("r"), run("r", 1, is(v1alpha1.ConditionAdmitted, "True")), vfs("8", "0"), readyWas("True", ready, 1)), missing, 1, 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -89,5 +97,25 @@ func TestReadySinceItsReason(t *testing.T) {
 	}
 	if got := since(newScope(vfs("0", "0"), readyWas("False", v1alpha1.ReasonResourceMissing, 1), after(time.Hour))); got != 0 {
 		t.Errorf("the same reason: %s", got)
+	}
+}
+
+// TestAnOutageEndsOneRunInItsTime: a plugin stays away for longer than the runs of a queue wait. After the end of one
+// that is admitted nevertheless, the next one has its whole time again.
+func TestAnOutageEndsOneRunInItsTime(t *testing.T) {
+	s := newScope(vfs("0", "0"), readyWas("False", v1alpha1.ReasonResourceMissing, 1))
+	var admitted []time.Duration
+	for second := range 1000 {
+		s.now = epoch.Add(time.Duration(second) * time.Second)
+		s.runs = nil // the holder has failed and is deleted
+		for i := len(admitted); i < 5; i++ {
+			run(string(rune('a'+i)), i, startup(300))(s)
+		}
+		if s.testbed.Status = summarize(s, decide(s)); len(s.testbed.Status.ActiveRuns) > 0 {
+			admitted = append(admitted, s.now.Sub(epoch))
+		}
+	}
+	if want := []time.Duration{300 * time.Second, 601 * time.Second, 902 * time.Second}; !slices.Equal(admitted, want) {
+		t.Errorf("runs were admitted after %v, want %v", admitted, want)
 	}
 }

@@ -15,15 +15,16 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// returnInterval is how often the operator asks again for a namespace that it could not read.
-const returnInterval = 10 * time.Second
+// rejoinInterval is how often the operator asks again for a namespace that it could not read.
+const rejoinInterval = 10 * time.Second
 
 // Readable splits the namespaces into those whose runs the operator may read, and the others. A cache
-// of a namespace that cannot be read never has its first list, and the operator would not start for any.
-func Readable(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, namespaces []string) (readable, left []string, err error) {
+// of a namespace that cannot be read never has its first list, and the operator would not start for any. It asks for the
+// right to watch: runs can be listed in all namespaces.
+func Readable(ctx context.Context, reviews authorizationclient.SelfSubjectAccessReviewInterface, namespaces []string) (readable, unreadable []string, err error) {
 	for _, namespace := range namespaces {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "list", Group: v1alpha1.GroupVersion.Group, Resource: "benchmarkruns"},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "watch", Group: v1alpha1.GroupVersion.Group, Resource: "benchmarkruns"},
 		}}
 		answer, err := reviews.Create(ctx, review, metav1.CreateOptions{})
 		if err != nil {
@@ -32,43 +33,43 @@ func Readable(ctx context.Context, reviews authorizationclient.SelfSubjectAccess
 		if answer.Status.Allowed {
 			readable = append(readable, namespace)
 		} else {
-			left = append(left, namespace)
+			unreadable = append(unreadable, namespace)
 		}
 	}
-	if len(readable) == 0 && len(left) > 0 {
-		return nil, nil, fmt.Errorf("the operator may list BenchmarkRuns in none of the namespaces that it is to watch, %s: create them, and install the operator's RoleBinding there", strings.Join(left, ", "))
+	if len(readable) == 0 && len(unreadable) > 0 {
+		return nil, nil, fmt.Errorf("the operator may watch BenchmarkRuns in none of the namespaces that it is to watch, %s: create them, and install the operator's RoleBinding there", strings.Join(unreadable, ", "))
 	}
-	return readable, left, nil
+	return readable, unreadable, nil
 }
 
-// Return is a runnable that ends the manager when one of the namespaces can be read again: a cache takes
+// Rejoin is a runnable that ends the manager when one of the namespaces can be read again: a cache takes
 // no namespace later, and its Deployment starts the operator again.
-type Return struct {
+type Rejoin struct {
 	Reviews authorizationclient.SelfSubjectAccessReviewInterface
-	// Left are the namespaces that Readable left out.
-	Left []string
+	// Unreadable are the namespaces that the operator may not read.
+	Unreadable []string
 	// Interval is the time between two questions; 0: 10 s.
 	Interval time.Duration
 }
 
 // NeedLeaderElection says that a manager that waits for the leadership ends too.
-func (r *Return) NeedLeaderElection() bool { return false }
+func (r *Rejoin) NeedLeaderElection() bool { return false }
 
 // Start returns when the context ends, or with an error when a namespace is back.
-func (r *Return) Start(ctx context.Context) error {
+func (r *Rejoin) Start(ctx context.Context) error {
 	interval := r.Interval
 	if interval == 0 {
-		interval = returnInterval
+		interval = rejoinInterval
 	}
 	log := ctrl.LoggerFrom(ctx)
-	log.Info("Not watching namespaces that the operator may not read", "namespaces", r.Left)
+	log.Info("Not watching namespaces that the operator may not read", "namespaces", r.Unreadable)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(interval):
 		}
-		for _, namespace := range slices.Clone(r.Left) {
+		for _, namespace := range slices.Clone(r.Unreadable) {
 			back, _, err := Readable(ctx, r.Reviews, []string{namespace})
 			if err == nil && len(back) > 0 {
 				return fmt.Errorf("namespace %q can be read now: starting again, to watch it too", namespace)

@@ -36,7 +36,7 @@ type Watches struct {
 
 	mutex sync.Mutex
 	last  map[source]failure
-	// cluster reads namespaces; nil before Follow.
+	// cluster reads namespaces; nil before SetNamespaces.
 	cluster client.Reader
 }
 
@@ -99,8 +99,8 @@ func (w *Watches) namespaceOf(err error) string {
 	return ""
 }
 
-// Follow gives the reader that knows which namespaces exist.
-func (w *Watches) Follow(cluster client.Reader) {
+// SetNamespaces gives the reader that knows which namespaces exist.
+func (w *Watches) SetNamespaces(cluster client.Reader) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.cluster = cluster

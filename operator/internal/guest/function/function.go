@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/guest"
 	"vnfbench.io/operator/internal/guest/modules"
@@ -53,8 +54,12 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 		problem = errors.New(failed)
 	}
 	var function *kernel.Function
+	var guard *caller.Guard // without a configuration there is nothing to keep
 	reporter := agent.NewBroken(meter, started, log)
 	if config != nil {
+		if guard, err = config.Caller.Guard(); err != nil {
+			return err
+		}
 		log = log.With("name", config.Name)
 		log.Info("starting", "function", config.Function, "configurationDigest", config.Digest())
 		if err := loadModules(index, config.Needs(), log); err != nil {
@@ -70,7 +75,7 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	cards.Serve(ctx, Port, reporter.Handler(), log)
+	cards.Serve(ctx, Port, guard.Handler(reporter.Handler()), log)
 	if problem == nil {
 		problem = apply(config, function, cards, log)
 	}

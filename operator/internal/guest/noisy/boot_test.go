@@ -71,7 +71,7 @@ func lookAt(t *testing.T, m *guesttest.VM, client *neighbor.Client) look {
 // the beginning of the load, during it, and after its end.
 func run(t *testing.T, m *guesttest.VM, load measure.NeighborLoad) (before, during, after look) {
 	t.Helper()
-	client := neighbor.NewClient()
+	client := neighbor.NewClient("", m.Address)
 	defer client.Close()
 	if status, err := client.Start(t.Context(), m.Address, load); err != nil || !status.Running {
 		t.Fatalf("started: %+v, %v", status, err)
@@ -121,7 +121,7 @@ func TestBootStress(t *testing.T) {
 	requireOperations(t, after, "cpu")
 
 	time.Sleep(loadTime)
-	client := neighbor.NewClient()
+	client := neighbor.NewClient("", m.Address)
 	defer client.Close()
 	busy, got = processors(after, lookAt(t, m, client))
 	t.Logf("idle: %.2f processors busy; QEMU got %.2f", busy, got)
@@ -242,7 +242,7 @@ func TestBootRefused(t *testing.T) {
 			if line := m.Line(`msg="not ready"`); !strings.Contains(strings.ReplaceAll(line, `\"`, `"`), tc.want) {
 				t.Errorf("the console says %q", line)
 			}
-			client := neighbor.NewClient()
+			client := neighbor.NewClient("", m.Address)
 			defer client.Close()
 			_, err = client.Start(t.Context(), m.Address, measure.NeighborLoad{Name: "n", Kind: measure.NeighborCPU, Workers: 1, LoadPercent: 10})
 			if err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/guest"
 	"vnfbench.io/operator/internal/neighbor"
 )
@@ -41,6 +42,12 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	if failed != "" {
 		problem = errors.New(failed)
 	}
+	var guard *caller.Guard // without a configuration the agent starts nothing
+	if config != nil {
+		if guard, err = config.Caller.Guard(); err != nil {
+			return err
+		}
+	}
 	cards, err := guest.FindCards(ctx, userData, log)
 	if ctx.Err() != nil {
 		return nil // the power button, while it was starting
@@ -48,7 +55,7 @@ func Run(ctx context.Context, failed string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	cards.Serve(ctx, neighbor.Port, agent.Handler(), log)
+	cards.Serve(ctx, neighbor.Port, guard.Handler(agent.Handler()), log)
 	var noDisk error
 	if problem == nil {
 		noDisk, problem = setUp(ctx, config, cards, log)

@@ -1,5 +1,6 @@
-// Package configmaptest simulates one ConfigMap as the API server keeps it, for tests: merge
-// patches, versions, conflicts, and outages on request.
+// Package configmaptest simulates a run's results as the API server keeps them, for tests: one ConfigMap
+// with merge patches, versions, conflicts, and outages on request, and those that server-side apply makes
+// next to it.
 package configmaptest
 
 import (
@@ -7,7 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"path"
 	"strconv"
@@ -22,18 +25,21 @@ import (
 
 var resource = schema.GroupResource{Resource: "configmaps"}
 
-// Server holds one ConfigMap. It is a ConfigMap client and an http.Handler.
+// Server holds one ConfigMap, and the chunks that were applied next to it. It is a ConfigMap client and an
+// http.Handler.
 type Server struct {
 	mu      sync.Mutex
 	object  *corev1.ConfigMap
+	chunks  map[string]*corev1.ConfigMap
 	version int
 	writes  int
+	bytes   int
 	fault   func(body []byte) (before, after error)
 }
 
 // New returns a server with an empty ConfigMap.
 func New(namespace, name string) *Server {
-	return &Server{version: 1, object: &corev1.ConfigMap{
+	return &Server{version: 1, chunks: map[string]*corev1.ConfigMap{}, object: &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: "uid-1", ResourceVersion: "1"},
 	}}
@@ -54,7 +60,58 @@ func (s *Server) Writes() int {
 	return s.writes
 }
 
-// Data returns a copy of what is stored.
+// Bytes returns what all patches made the store of an API server write: for each, the whole object.
+func (s *Server) Bytes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes
+}
+
+// Get returns a copy of the ConfigMap, or of a chunk, as trialstore.Get does.
+func (s *Server) Get(name string, _ types.UID) (*corev1.ConfigMap, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.named(name); found != nil {
+		return found.DeepCopy(), nil
+	}
+	return nil, apierrors.NewNotFound(resource, name)
+}
+
+// SetChunk replaces a chunk as another client would; nil deletes it.
+func (s *Server) SetChunk(name string, object *corev1.ConfigMap) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.chunks[name] = object; object == nil {
+		delete(s.chunks, name)
+	}
+}
+
+// Chunks returns how many there are.
+func (s *Server) Chunks() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.chunks)
+}
+
+func (s *Server) named(name string) *corev1.ConfigMap {
+	if s.object != nil && s.object.Name == name {
+		return s.object
+	}
+	return s.chunks[name]
+}
+
+// All returns a copy of what is stored, with the records of the chunks.
+func (s *Server) All() map[string]string {
+	all := s.Data()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, chunk := range s.chunks {
+		maps.Copy(all, chunk.Data)
+	}
+	return all
+}
+
+// Data returns a copy of what is stored, without the chunks.
 func (s *Server) Data() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +141,7 @@ func (s *Server) bump() {
 	s.object.ResourceVersion = strconv.Itoa(s.version)
 }
 
-// Patch implements a ConfigMap client's Patch with a merge patch.
+// Patch implements a ConfigMap client's Patch with a merge patch, or with server-side apply to a chunk.
 func (s *Server) Patch(ctx context.Context, name string, pt types.PatchType, body []byte, _ metav1.PatchOptions, _ ...string) (*corev1.ConfigMap, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +155,11 @@ func (s *Server) Patch(ctx context.Context, name string, pt types.PatchType, bod
 	if before != nil {
 		return nil, before
 	}
-	patched, err := s.merge(name, pt, body)
+	change := s.merge
+	if pt == types.ApplyPatchType {
+		change = s.makeChunk
+	}
+	patched, err := change(name, pt, body)
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +169,9 @@ func (s *Server) Patch(ctx context.Context, name string, pt types.PatchType, bod
 func (s *Server) merge(name string, pt types.PatchType, body []byte) (*corev1.ConfigMap, error) {
 	if pt != types.MergePatchType {
 		return nil, apierrors.NewBadRequest("only merge patches are understood here")
+	}
+	if chunk := s.chunks[name]; chunk != nil && string(body) == "{}" {
+		return chunk.DeepCopy(), nil
 	}
 	if s.object == nil || s.object.Name != name {
 		return nil, apierrors.NewNotFound(resource, name)
@@ -129,8 +193,40 @@ func (s *Server) merge(name string, pt types.PatchType, body []byte) (*corev1.Co
 	if s.apply(patch.Data) {
 		s.writes++
 		s.bump()
+		s.bytes += size(s.object)
 	}
 	return s.object.DeepCopy(), nil
+}
+
+// makeChunk applies a chunk. All applies are of one field manager.
+func (s *Server) makeChunk(name string, _ types.PatchType, body []byte) (*corev1.ConfigMap, error) {
+	wanted := &corev1.ConfigMap{}
+	if err := json.Unmarshal(body, wanted); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if wanted.Name != name || wanted.Kind != "ConfigMap" || wanted.Immutable == nil || !*wanted.Immutable {
+		return nil, apierrors.NewBadRequest("it is no chunk")
+	}
+	before := s.chunks[name]
+	switch {
+	case before == nil:
+		s.version++
+		s.writes++
+		s.bytes += size(wanted)
+		wanted.UID, wanted.ResourceVersion = types.UID(fmt.Sprintf("uid-of-%s-%d", name, s.version)), strconv.Itoa(s.version)
+		s.chunks[name] = wanted
+	case !maps.Equal(before.Data, wanted.Data):
+		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, name, nil)
+	}
+	return s.chunks[name].DeepCopy(), nil
+}
+
+func size(object *corev1.ConfigMap) int {
+	total := 0
+	for key, value := range object.Data {
+		total += len(key) + len(value)
+	}
+	return total
 }
 
 // apply merges as RFC 7396 says: null removes a key. It reports whether anything changed.

@@ -280,7 +280,7 @@ func (s suite) check(t *testing.T, trial measure.Trial, o measure.Outcome) {
 	known := []string{
 		measure.DoubtReceiveDrops, measure.DoubtTransmitDrops, measure.DoubtUnsent,
 		measure.DoubtMissedDeadlines, measure.DoubtSteal, measure.DoubtStretched,
-		measure.DoubtPreempted, measure.DoubtKernelQueue, measure.DoubtRefragmented, measure.DoubtFragmentsUnknown,
+		measure.DoubtPreempted, measure.DoubtSoftirq, measure.DoubtStarved, measure.DoubtKernelQueue, measure.DoubtRefragmented, measure.DoubtFragmentsUnknown,
 		measure.DoubtOverflow, measure.DoubtTransmitUnproven, measure.DoubtLateArrivals, measure.DoubtStillArriving, measure.DoubtUnaccounted,
 	}
 	for _, doubt := range o.Doubts {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -31,7 +32,16 @@ func Input(routers int) plan.Input {
 			GuestImage:         "registry.example/vnf-guest:v1",
 			EndpointImage:      "registry.example/endpoint:v1",
 			ImagePullPolicy:    corev1.PullIfNotPresent,
+			AgentTokens:        true,
 		},
+	}
+}
+
+// Issuer returns the issuer of a cluster's tokens.
+func Issuer() *caller.Issuer {
+	return &caller.Issuer{
+		URL:  "https://kubernetes.default.svc.cluster.local",
+		Keys: []byte(`{"keys":[{"use":"sig","kty":"EC","kid":"of-the-cluster","crv":"P-256","alg":"ES256","x":"axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY","y":"T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU"}]}`),
 	}
 }
 

@@ -32,7 +32,7 @@ type Config struct {
 	Endpoints measure.Endpoints
 	// Addresses on the measured path.
 	West, East netip.Addr
-	// HTTP is nil for the default client. Requests are bounded by their contexts.
+	// HTTP asks the agents. Requests are bounded by their contexts.
 	HTTP *http.Client
 }
 
@@ -57,9 +57,6 @@ type way struct {
 // chain that passes no traffic before anything counts.
 func Open(ctx context.Context, config Config, directions []measure.Direction) (*Driver, error) {
 	client := config.HTTP
-	if client == nil {
-		client = &http.Client{}
-	}
 	d := &Driver{
 		west: &peer{name: measure.EndWest, at: config.Endpoints.West, address: config.West, client: client},
 		east: &peer{name: measure.EndEast, at: config.Endpoints.East, address: config.East, client: client},

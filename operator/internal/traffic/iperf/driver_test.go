@@ -6,9 +6,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,6 +83,7 @@ func (f *fakes) config(t *testing.T) Config {
 	return Config{
 		Endpoints: measure.Endpoints{West: at("west"), East: at("east")},
 		West:      netip.MustParseAddr("198.18.255.254"), East: netip.MustParseAddr("198.19.255.254"),
+		HTTP: http.DefaultClient,
 	}
 }
 
@@ -253,5 +257,31 @@ func TestNoTrial(t *testing.T) {
 	var failure *measure.Failure
 	if _, err := driver.Measure(t.Context(), shortTrial("Sideways")); !errors.As(err, &failure) {
 		t.Errorf("an unknown direction: %v", err)
+	}
+}
+
+// TestRefusedToken checks that the opener sends the token to both ends, and that the failure has an agent's cause without it.
+func TestRefusedToken(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int64
+	at := func() netip.AddrPort {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == "Bearer secret" {
+				asked.Add(1)
+			}
+			http.Error(w, "the token has expired: "+r.Header.Get("Authorization"), http.StatusUnauthorized)
+		}))
+		t.Cleanup(server.Close)
+		return netip.MustParseAddrPort(strings.TrimPrefix(server.URL, "http://"))
+	}
+	_, err := Opener{TokenFile: file}.Open(t.Context(), measure.Opening{Endpoints: &measure.Endpoints{West: at(), East: at()}})
+	if err == nil || !strings.Contains(err.Error(), "401 Unauthorized: the token has expired: Bearer [token]") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
+	}
+	if asked.Load() < 2 {
+		t.Errorf("%d requests had the token", asked.Load())
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"net/netip"
 	"time"
 
+	"vnfbench.io/operator/internal/caller"
 	"vnfbench.io/operator/internal/endpoint"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 )
 
@@ -21,6 +23,8 @@ const (
 	answerTimeout = 15 * time.Second
 	// maxAnswerBytes is more than an agent sends.
 	maxAnswerBytes = 17 << 20
+	// maxProblemBytes of a refusal that is not the agent's own are kept.
+	maxProblemBytes = 256
 )
 
 // peer is one end.
@@ -100,10 +104,11 @@ func (a *peer) ask(ctx context.Context, timeout time.Duration, method, path stri
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer of the agent at the %s end: %w", a.name, err)
 	}
+	text = caller.WithoutToken(response, text)
 	if response.StatusCode >= http.StatusBadRequest {
 		var problem endpoint.Problem
 		if json.Unmarshal(text, &problem) != nil || problem.Message == "" {
-			problem.Message = response.Status
+			problem.Message = excerpt.Line(response.Status+": "+string(text), maxProblemBytes)
 		}
 		return nil, &refusal{a.name, response.StatusCode, problem.Message}
 	}

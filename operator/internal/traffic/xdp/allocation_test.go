@@ -70,13 +70,13 @@ func allocationsWhileSending(t *testing.T, d *Driver, trial measure.Trial) uint6
 }
 
 // A whole trial allocates for its result, its threads and its reading of counters, and for the
-// encoding of its distributions, which has a value for each delay that occurred: no more for more
-// frames.
+// encoding of its distributions, which has a value for each delay that occurred, and more of them on
+// a busy machine: far less than one for each of 40,000 frames.
 func TestAllocationsOfATrialAreBounded(t *testing.T) {
-	const bound = 5000
+	const bound = 15_000
 	p := buildPath(t, routedWithNAPI)
 	d := open(t, p, Config{Path: p.IPv4()})
-	for _, rate := range []uint64{1000, 50_000} {
+	for _, rate := range []uint64{1000, 200_000} {
 		minimum := uint64(math.MaxUint64)
 		for range 3 {
 			var before, after runtime.MemStats

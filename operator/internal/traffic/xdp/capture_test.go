@@ -20,14 +20,19 @@ import (
 )
 
 // How far the driver's figures may exceed those of a capture that brackets the device.
-// The sending port and the receive program are outside the bracket: two veth hops, about
-// 2 us, with the cost of their capture. Nothing may be preempted there, but a hypervisor
-// can take the CPU away. The capture reads CLOCK_REALTIME, which may be slewed by 0.05 %
-// against CLOCK_MONOTONIC; a histogram's bucket is 0.05 % off.
+// The sending port and the receive program are outside the bracket: two veth hops, 2 to
+// 5 us with the cost of their capture, and up to 31 us where a frame finds a machine that
+// has slept since the one before it. The capture reads CLOCK_REALTIME, which may be slewed
+// by 0.05 % against CLOCK_MONOTONIC; a histogram's bucket is 0.05 % off.
 const (
-	outsideBracket = 20 * time.Microsecond
-	clockShare     = 0.001
+	outsideBracket     = 20 * time.Microsecond
+	outsideBracketCold = 50 * time.Microsecond
+	clockShare         = 0.001
 )
+
+// capturedWithin is how long a capture may take to write what it has: tcpdump reads a
+// block of its ring at the latest a second after the block's first frame.
+const capturedWithin = 20 * time.Second
 
 // TestLatencyByAnotherClock holds the driver's latencies against tcpdump's, for the same
 // frames, by the kernel's own timestamps. A veth's native XDP program takes frames before
@@ -35,12 +40,13 @@ const (
 // what goes out at the other.
 func TestLatencyByAnotherClock(t *testing.T) {
 	for name, c := range map[string]struct {
-		build  builder
-		device bool
-		rate   uint64
+		build   builder
+		device  bool
+		rate    uint64
+		outside time.Duration
 	}{
-		"known delays":      {testpath.Wired, true, 200},
-		"forwarding kernel": {routedWithNAPI, false, 1000},
+		"known delays":      {testpath.Wired, true, 200, outsideBracketCold},
+		"forwarding kernel": {routedWithNAPI, false, 1000, outsideBracket},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := buildPath(t, c.build)
@@ -56,13 +62,13 @@ func TestLatencyByAnotherClock(t *testing.T) {
 				trial := trialOf(128, c.rate, 2*time.Second)
 				// A device that is a program may have frames left to send on a busy machine.
 				trial.SettleNanoseconds = int64(time.Second)
-				problem := compareClocks(t, p, d, trial)
+				problem := compareClocks(t, p, d, trial, c.outside)
 				if problem == "" {
 					return
 				}
 				// Only an excess justifies another attempt: that is what a hypervisor's
-				// stall does to a mean.
-				if attempt == 4 {
+				// stall does to a mean, and other work on the cores to all of them.
+				if attempt == 12 {
 					t.Fatal(problem)
 				}
 				t.Logf("%s: measuring again", problem)
@@ -85,13 +91,15 @@ func holdBySequence(_ uint64, at time.Time, frame []byte, send func([]byte)) {
 	send(frame)
 }
 
-// compareClocks measures one trial by both clocks; the machine may cause the problem.
-func compareClocks(t *testing.T, p *testpath.Path, d *Driver, trial measure.Trial) (problem string) {
+// compareClocks measures one trial by both clocks; outside is what the driver may be
+// above the capture, and the machine may cause the problem.
+func compareClocks(t *testing.T, p *testpath.Path, d *Driver, trial measure.Trial, outside time.Duration) (problem string) {
 	t.Helper()
 	in := capture(t, p, testpath.DeviceWest, "in")
 	out := capture(t, p, testpath.DeviceEast, "out")
 	o := run(t, d, trial).Directions[0]
-	cameIn, wentOut := in(d.state.Receivers[0].Key), out(d.state.Receivers[0].Key)
+	key := d.state.Receivers[0].Key
+	cameIn, wentOut := in(key, o.ReceivedFrames), out(key, o.ReceivedFrames)
 	if uint64(len(wentOut)) != o.ReceivedFrames || len(cameIn) < len(wentOut) {
 		t.Fatalf("captured %d frames in and %d out, the driver sent %d and received %d", len(cameIn), len(wentOut), o.SentFrames, o.ReceivedFrames)
 	}
@@ -123,8 +131,8 @@ func compareClocks(t *testing.T, p *testpath.Path, d *Driver, trial measure.Tria
 		if driver < clock-share {
 			t.Errorf("%s: the driver's %v is less than the capture's %v", figure.name, driver, clock)
 		}
-		if driver > clock+share+outsideBracket {
-			problem = fmt.Sprintf("%s: the driver's %v is more than %v beyond the capture's %v", figure.name, driver, share+outsideBracket, clock)
+		if driver > clock+share+outside {
+			problem = fmt.Sprintf("%s: the driver's %v is more than %v beyond the capture's %v", figure.name, driver, share+outside, clock)
 		}
 	}
 	return problem
@@ -145,12 +153,13 @@ func sinceDeparture(d *Driver) measure.Delays {
 	return delays(histogram, s)
 }
 
-// capture starts tcpdump; stop returns the times, in nanoseconds, of one trial's frames
-// by their sequence numbers.
-func capture(t *testing.T, p *testpath.Path, port, way string) (stop func(key uint32) map[uint32]uint64) {
+// capture starts tcpdump; stop waits for at least so many of one trial's frames and returns
+// their times, in nanoseconds, by their sequence numbers. tcpdump reads blocks of frames:
+// if each frame woke it, the wake would be part of the delay that the driver measures.
+func capture(t *testing.T, p *testpath.Path, port, way string) (stop func(key uint32, frames uint64) map[uint32]uint64) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), port+".pcap")
-	command := exec.Command("tcpdump", "-i", port, "-Q", way, "-w", file, "-Z", "root", "--immediate-mode",
+	command := exec.Command("tcpdump", "-i", port, "-Q", way, "-w", file, "-U", "-Z", "root",
 		"--time-stamp-precision=nano", "-B", "16384", "-s", "128", "udp")
 	stderr, err := command.StderrPipe()
 	if err != nil {
@@ -172,8 +181,13 @@ func capture(t *testing.T, p *testpath.Path, port, way string) (stop func(key ui
 			t.Fatalf("tcpdump on %s: %v: %s", port, err, line)
 		}
 	}
-	return func(key uint32) map[uint32]uint64 {
+	return func(key uint32, frames uint64) map[uint32]uint64 {
 		t.Helper()
+		var times map[uint32]uint64
+		for deadline := time.Now().Add(capturedWithin); uint64(len(times)) < frames && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+			// A record that is still being written ends the file too early.
+			times, _ = readCapture(file, key)
+		}
 		ended = true
 		if err := command.Process.Signal(unix.SIGINT); err != nil {
 			t.Fatal(err)
@@ -182,8 +196,7 @@ func capture(t *testing.T, p *testpath.Path, port, way string) (stop func(key ui
 		if err := command.Wait(); err != nil || !strings.Contains(string(said), "0 packets dropped by kernel") {
 			t.Fatalf("tcpdump on %s: %v: %s", port, err, said)
 		}
-		times, err := readCapture(file, key)
-		if err != nil {
+		if times, err = readCapture(file, key); err != nil {
 			t.Fatal(err)
 		}
 		return times

@@ -27,6 +27,7 @@ func (d *Driver) findCost() error {
 		t := &d.state.Transmitters[i]
 		if d.streams[i] != nil {
 			t.Eligible, t.EndAt = 0, never
+			t.TimedEvery = 0 // as at a load
 		}
 		if d.description.TransmitPath == Direct {
 			t.RedirectIfindex = 0

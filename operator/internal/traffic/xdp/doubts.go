@@ -1,6 +1,7 @@
 package xdp
 
 import (
+	"fmt"
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
@@ -33,7 +34,7 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, away away,
 	var all frames.Doubts
 	for _, direction := range outcome.Directions {
 		d.doubtCounts(&all, trial, direction, seen)
-		d.doubtRefusals(&all, trial, direction)
+		d.doubtRefusals(&all, trial, direction, seen)
 		d.doubtFragments(&all, direction)
 	}
 	d.doubtCores(&all, trial, outcome, away, seen)
@@ -89,10 +90,10 @@ func (d *Driver) doubtCounts(all *frames.Doubts, trial measure.Trial, o measure.
 
 // doubtRefusals doubts loss that may be the sending port's. What it drops is the device's loss
 // where the device's own kernel works on the sending core and a load is set.
-func (d *Driver) doubtRefusals(all *frames.Doubts, trial measure.Trial, o measure.DirectionOutcome) {
+func (d *Driver) doubtRefusals(all *frames.Doubts, trial measure.Trial, o measure.DirectionOutcome, seen watched) {
 	i := frames.Index(o.Direction)
 	n := o.LostFrames()
-	hidden := d.counts(i) && o.RefusedFrames > 0 && n <= ownFrames
+	hidden := d.counts(i) && n <= d.hidden(i, trial, o, seen.ports[i])
 	if n == 0 || d.inline() && trial.IntendedFramesPerSecond > 0 || !hidden && d.refusals[i] != measure.RefusedUnproven {
 		return
 	}
@@ -130,20 +131,57 @@ func (d *Driver) doubtFragments(all *frames.Doubts, o measure.DirectionOutcome) 
 // doubtCores doubts what others, and the driver itself, did to the sending cores.
 func (d *Driver) doubtCores(all *frames.Doubts, trial measure.Trial, outcome measure.Outcome, away away, seen watched) {
 	budget := time.Duration(awayShare * float64(trial.Duration()) * float64(len(d.cpus)))
-	blamed := d.blames(trial, outcome, away)
-	stolen := seen.steal > d.held.waited
-	if d.held.waited > budget || blamed && !stolen {
-		all.Add(measure.DoubtPreempted, blamed && !stolen,
+	others := max(away.shared, away.others)
+	taker := ""
+	if d.blames(outcome, away) {
+		switch max(d.held.waited, seen.steal, others) {
+		case d.held.waited:
+			taker = measure.DoubtPreempted
+		case seen.steal:
+			taker = measure.DoubtSteal
+		default:
+			taker = measure.DoubtSoftirq
+		}
+	}
+	if d.held.waited > budget || taker == measure.DoubtPreempted {
+		all.Add(measure.DoubtPreempted, taker == measure.DoubtPreempted,
 			"the transmit threads were preempted %d times and waited for their CPUs for %v of %v, %v at the longest; %d frames are missing",
 			d.held.times, d.held.waited, trial.Duration(), away.longest, lost(outcome))
 	}
-	if seen.steal > budget || blamed && stolen {
-		all.Add(measure.DoubtSteal, blamed && stolen, "the hypervisor held back the transmitting CPUs for %v of %v; %d frames are missing",
+	if seen.steal > budget || taker == measure.DoubtSteal {
+		all.Add(measure.DoubtSteal, taker == measure.DoubtSteal, "the hypervisor held back the transmitting CPUs for %v of %v; %d frames are missing",
 			seen.steal, trial.Duration(), lost(outcome))
+	}
+	if what := d.starved(outcome); what != "" {
+		all.Add(measure.DoubtStarved, false,
+			"%s, and this kernel may have left network work of the transmitting CPUs to ksoftirqd, which never runs next to the real-time threads that send", what)
+	}
+	if float64(away.shared) > awayShare*float64(trial.Duration()) || taker == measure.DoubtSoftirq {
+		all.Add(measure.DoubtSoftirq, taker == measure.DoubtSoftirq,
+			"the kernel took in packets of others on the transmitting CPUs, for up to %v of %v; %d frames are missing", others, trial.Duration(), lost(outcome))
 	}
 	if s := seen.softnet; s.dropped > 0 || float64(s.squeezed) > squeezesASecond*trial.Duration().Seconds() {
 		all.Add(measure.DoubtKernelQueue, false, "the kernel dropped %d packets that waited for the transmitting CPUs, and left off taking in packets there %d times", s.dropped, s.squeezed)
 	}
+}
+
+// starved returns what shows that a kernel may have left network work of the transmitting CPUs to a thread that never
+// runs; "" for nothing. What waits for that thread is late by more than measure.StarvedDelay, or does not arrive.
+func (d *Driver) starved(outcome measure.Outcome) string {
+	if !d.starves {
+		return ""
+	}
+	var longest uint64
+	for _, o := range outcome.Directions {
+		longest = max(longest, o.Latency.MaxNanoseconds)
+	}
+	if n := lost(outcome); n > 0 {
+		return fmt.Sprintf("%d frames are missing", n)
+	}
+	if longest > uint64(measure.StarvedDelay) {
+		return fmt.Sprintf("frames took up to %v", time.Duration(longest))
+	}
+	return ""
 }
 
 func lost(outcome measure.Outcome) (all uint64) {
@@ -153,19 +191,15 @@ func lost(outcome measure.Outcome) (all uint64) {
 	return all
 }
 
-// blames reports whether the time away may have cost the frames that are missing: more
-// frames became due in it than the ring holds, and they are at least half of what is missing. More
-// loss than that is the device's: near its limit, every trial on a busy node has some time away.
-// Where the ring is not the device's, such frames are not sent, and what left and was lost is the
-// device's loss.
-func (d *Driver) blames(trial measure.Trial, outcome measure.Outcome, away away) bool {
-	if !d.inline() {
-		return false
-	}
+// blames reports whether the time away may have cost the frames that are missing: more frames became due in
+// it than the ring holds; what is missing is no more than a device that carries the load can lose for that reason
+// (measure.Outcome.Overrun); and half of it at least found the ring full. More loss than that is the device's: near its
+// limit, every trial on a busy node has some time away. Where the ring is not the device's, such frames are not sent, and
+// what left and was lost is the device's loss.
+func (d *Driver) blames(outcome measure.Outcome, away away) bool {
 	for _, o := range outcome.Directions {
-		rate := d.streams[frames.Index(o.Direction)].FramesPerSecond(trial)
-		due := uint64(away.all.Seconds() * float64(rate))
-		if lost := o.LostFrames(); lost > 0 && due > uint64(d.config.RingFrames) && min(due, outcome.Explainable(o)) >= (lost+1)/2 {
+		lost := o.LostFrames()
+		if lost > 0 && outcome.Overruns(o, away.all) && float64(lost) <= outcome.Overrun(o, away.all) && outcome.Explainable(o) >= (lost+1)/2 {
 			return true
 		}
 	}

@@ -63,6 +63,8 @@ type Config struct {
 	// BatchFrames is how many frames of a trial at a load may leave together, by default
 	// ratedBatch. Only the benchmark sets it.
 	BatchFrames int
+	// TimeAll has every frame timed as fast as possible too, and not only a part of them, for a benchmark.
+	TimeAll bool
 	// InterruptMicroseconds is for how long the ports may delay an interrupt, if they can; nil
 	// leaves them as they are.
 	InterruptMicroseconds *int
@@ -92,14 +94,21 @@ type Driver struct {
 	moderationSocket int
 
 	cpus []int
+	// starves is true where the kernel may leave work of the transmitting CPUs to a thread that never runs.
+	starves bool
 	// exact is true where stopwatches show a hypervisor's turns.
 	exact bool
 	// longest is the maximum bytes of a frame that live frames can carry here.
 	longest int
 	trial   uint16
 	held    held
-	// fastest is the highest rate at which frames left a core, per second.
-	fastest float64
+	// fastest is the highest rate at which each thread sent frames of a size, per second.
+	fastest map[frameSize][2]float64
+	// samples are the last trials of a size that show how many packets the kernel takes in on each thread's
+	// core for each frame.
+	samples map[frameSize][2][]sample
+	// armed is what the kernel had taken in when the threads of the last trial began to send.
+	armed intake
 	// extended is how much longer than asked the last trial settled.
 	extended time.Duration
 	// refusals says of each sending port whether its counters show every frame that it refuses, and

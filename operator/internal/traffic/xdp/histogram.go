@@ -70,13 +70,13 @@ func briefly(histogram *[buckets]uint64, maximum uint64) measure.DelayQuantiles 
 // jitterOf summarizes RFC 3550's J, which is 0 before the first of its steps. Each step adds
 // |D| - J in integers, so the sum of all values follows from that of all |D| and the last value.
 func jitterOf(histogram *[buckets]uint64, r *trafficReceiver) *measure.Jitter {
-	if r.Received < 2 {
+	if r.Delay.Samples < 2 {
 		return nil
 	}
 	largest := r.LargestJitter >> 4
 	sampled := briefly(histogram, largest)
 	sum := r.JitterChanges - min(r.Jitter, r.JitterChanges) + r.Jitter>>4
-	return &measure.Jitter{MeanNanoseconds: min(sum/(r.Received-1), largest), P99Nanoseconds: sampled.P99Nanoseconds, MaxNanoseconds: largest}
+	return &measure.Jitter{MeanNanoseconds: min(sum/(r.Delay.Samples-1), largest), P99Nanoseconds: sampled.P99Nanoseconds, MaxNanoseconds: largest}
 }
 
 // distributions returns the whole histograms of delay and lateness, nil if nothing arrived.

@@ -102,7 +102,7 @@ func run(t *testing.T, d *Driver, trial measure.Trial) measure.Outcome {
 // disturbed reports whether frames are missing because the machine was busy.
 func disturbed(o measure.Outcome) bool {
 	return slices.ContainsFunc(o.Doubts, func(d measure.Doubt) bool {
-		return d.Invalid && (d.Code == measure.DoubtPreempted || d.Code == measure.DoubtSteal)
+		return d.Invalid && slices.Contains([]string{measure.DoubtPreempted, measure.DoubtSteal, measure.DoubtSoftirq}, d.Code)
 	})
 }
 

@@ -95,20 +95,20 @@ func sumInterrupts(interrupts procfs.Interrupts, online []int) map[int]uint64 {
 	return sums
 }
 
-// softnet holds the kernel's counters of receiving packets on some CPUs.
+// softnet holds the kernel's counters of receiving packets on some CPUs, modulo 2^32.
 type softnet struct {
 	// dropped packets found a CPU's backlog full.
-	dropped uint64
+	dropped uint32
 	// squeezed counts how often the kernel left the work to the next turn.
-	squeezed uint64
+	squeezed uint32
 }
 
 // readSoftnet adds them up. The kernel says which CPU a line is about since 5.10.
 func readSoftnet(cpus []int) (s softnet) {
 	for _, stat := range readProc(procfs.FS.NetSoftnetStat) {
 		if slices.Contains(cpus, int(stat.Index)) {
-			s.dropped += uint64(stat.Dropped)
-			s.squeezed += uint64(stat.TimeSqueezed)
+			s.dropped += stat.Dropped
+			s.squeezed += stat.TimeSqueezed
 		}
 	}
 	return s
@@ -142,7 +142,12 @@ func schedstatIn(kernel procfs.FS) (stat procfs.ProcSchedstat, err error) {
 
 // away is how long a sending thread was kept off its core in a trial, of the threads the longest, and
 // the longest time of it. Each direction has one thread at most, and two do not add up for either.
-type away struct{ all, longest time.Duration }
+type away struct {
+	all, longest time.Duration
+	// shared is for how long packets of others had the core by their number, and others for how long they
+	// may have been what the thread waited for.
+	shared, others time.Duration
+}
 
 const (
 	// minAway is the shortest time without a look at the clock that counts as time away, maxAway one
@@ -152,34 +157,72 @@ const (
 	awayBatches = 2
 )
 
-// awayAfter returns after which time without a look at the clock a thread was kept off its core. On an
-// Inline path the device works for a whole batch between two looks, so that is more than awayBatches
-// batches take at the highest rate that one core has carried on this path.
-func (d *Driver) awayAfter() time.Duration {
-	if !d.inline() || d.fastest == 0 {
+// awayAfter returns after which time without a look at the clock the thread of a direction was kept off its
+// core. On an Inline path the device works for a whole batch between two looks, so that is more than
+// awayBatches batches take at the highest rate that the thread has carried of frames of that size on this path.
+func (d *Driver) awayAfter(trial measure.Trial, direction int) time.Duration {
+	fastest := d.fastest[sizeOf(trial)][d.threadOf(direction)]
+	if !d.inline() || fastest == 0 {
 		return minAway
 	}
-	return min(max(minAway, time.Duration(awayBatches*ratedBatch*float64(time.Second)/d.fastest)), maxAway)
+	return min(max(minAway, time.Duration(awayBatches*ratedBatch*float64(time.Second)/fastest)), maxAway)
 }
 
-// noteRate keeps the highest rate of departures on a core, in frames per second.
-func (d *Driver) noteRate(o measure.Outcome) {
-	left := uint64(0)
+// threadOf returns which thread sends a direction's frames.
+func (d *Driver) threadOf(direction int) int {
+	if len(d.cpus) > 1 {
+		return direction
+	}
+	return 0
+}
+
+// frameSize is of what a trial sends: a device may take longer for more bytes.
+type frameSize struct {
+	name  string
+	bytes int
+}
+
+func sizeOf(trial measure.Trial) frameSize { return frameSize{trial.Size, trial.FrameBytes} }
+
+// noteRate keeps each thread's highest rate of departures, in frames per second, of trials whose frames had to
+// wait at the end or found the ring full, for longer and more often than time away explains: the rate of any other is
+// that of its load, and not of the device.
+func (d *Driver) noteRate(trial measure.Trial, o measure.Outcome) {
+	var left [2]uint64
+	var usedUp [2]bool
+	away := measure.ExplainedTimes * o.AwayNanoseconds
 	for _, direction := range o.Directions {
-		t := &d.state.Transmitters[frames.Index(direction.Direction)]
-		left += max(t.Made, t.FragmentsMade)
+		i := frames.Index(direction.Direction)
+		t, thread := &d.state.Transmitters[i], d.threadOf(i)
+		left[thread] += max(t.Made, t.FragmentsMade)
+		explained := float64(direction.IntendedFrames) * float64(away) / float64(max(o.SendingNanoseconds, 1))
+		usedUp[thread] = usedUp[thread] || trial.IntendedFramesPerSecond == 0 ||
+			float64(direction.OverflowFrames) > explained || direction.DrainNanoseconds > away
 	}
-	if took := time.Duration(o.SendingNanoseconds) + o.Drain(); took > 0 {
-		d.fastest = max(d.fastest, float64(left)/took.Seconds()/float64(len(d.cpus)))
+	took := time.Duration(o.SendingNanoseconds) + o.Drain()
+	if took <= 0 {
+		return
 	}
+	if d.fastest == nil {
+		d.fastest = map[frameSize][2]float64{}
+	}
+	rates := d.fastest[sizeOf(trial)]
+	for thread := range rates {
+		if usedUp[thread] {
+			rates[thread] = max(rates[thread], float64(left[thread])/took.Seconds())
+		}
+	}
+	d.fastest[sizeOf(trial)] = rates
 }
 
 // awayFrom takes the lesser of two figures: the gaps in which a program did not run, which
-// include very long work of the device on that core, and what the kernel says that threads and
-// the hypervisor took, which includes short turns that the ring makes up for.
+// include very long work of the device on that core, and what the kernel says that threads,
+// packets of others and the hypervisor took, which includes short turns that the ring makes up for.
 func awayFrom(senders []*sender, steal time.Duration) (a away) {
 	for _, s := range senders {
-		taken := s.held.waited + steal
+		others := time.Duration(s.others * float64(maxPacketTime))
+		taken := s.held.waited + steal + others
+		a.others = max(a.others, min(time.Duration(s.kept.Away), others))
 		a.all = max(a.all, min(time.Duration(s.kept.Away), taken))
 		a.longest = max(a.longest, min(time.Duration(s.kept.LongestAway), taken))
 	}

@@ -121,6 +121,7 @@ func TestBusyMachineIsMarked(t *testing.T) {
 	}
 	// A turn of the process is longer than this ring.
 	d.config.RingFrames = 64
+	marked := 0
 	for range 5 {
 		o, err := d.Measure(t.Context(), trialOf(64, 100_000, 300*time.Millisecond))
 		if err != nil {
@@ -128,7 +129,12 @@ func TestBusyMachineIsMarked(t *testing.T) {
 		}
 		if lost := o.Directions[0].LostFrames(); lost > 0 && o.Valid() {
 			t.Errorf("a process span on CPU %d, and the device is said to have lost %d frames", d.cpus[0], lost)
+		} else if lost > 0 {
+			marked++
 		}
+	}
+	if marked == 0 {
+		t.Errorf("a process span on CPU %d, and no trial lost frames", d.cpus[0])
 	}
 }
 
@@ -235,7 +241,7 @@ func spinOn(t *testing.T, cpu int) (stop func()) {
 func TestAwayOfTwoThreads(t *testing.T) {
 	one := &sender{kept: &trafficTransmitter{Away: 10e6, LongestAway: 4e6}, held: held{waited: 20 * time.Millisecond}}
 	other := &sender{kept: &trafficTransmitter{Away: 8e6, LongestAway: 6e6}, held: held{waited: 20 * time.Millisecond}}
-	if got := awayFrom([]*sender{one, other}, 0); got != (away{10 * time.Millisecond, 6 * time.Millisecond}) {
+	if got := awayFrom([]*sender{one, other}, 0); got != (away{all: 10 * time.Millisecond, longest: 6 * time.Millisecond}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -43,6 +43,9 @@ func (d *Driver) readPorts() (all [2]counters, err error) {
 // outcome reads the result of a trial whose threads have ended.
 func (d *Driver) outcome(trial measure.Trial, start uint64, seen watched) measure.Outcome {
 	outcome := measure.Outcome{Hop: d.config.Path.Hop, SendingNanoseconds: trial.DurationNanoseconds}
+	if d.inline() && trial.IntendedFramesPerSecond > 0 {
+		outcome.RingFrames = d.config.RingFrames
+	}
 	for i, s := range d.streams {
 		if s == nil {
 			continue
@@ -83,7 +86,7 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 		FirstFrameNanoseconds:  r.FirstDelay,
 		TaggedFrame:            taggedFrame(t, r, start),
 		Latency:                latency,
-		LatencyOfSent:          frames.OfSent(account.sent, latency, values(&histograms[histogramDelay], r.Delay)),
+		LatencyOfSent:          frames.OfSent(d.sentTimed(i, trial, account.sent), latency, values(&histograms[histogramDelay], r.Delay)),
 		Lateness:               briefly(&histograms[histogramLateness], t.Latest),
 		DelaySinceDeparture:    briefly(&histograms[histogramSinceDeparture], r.LongestSinceDeparture),
 		DelayVariation:         delays(&histograms[histogramVariation], r.Variation),
@@ -95,6 +98,17 @@ func (d *Driver) direction(i int, trial measure.Trial, start uint64, seen watche
 		out.SentFragments, out.ReceivedFragments = account.fragments, r.Fragments
 	}
 	return out
+}
+
+// sentTimed returns how many frames were sent to be timed. As fast as possible they are a part. Of
+// frames that the port refused nothing says whether they were timed, so no more timed frames count
+// as lost than frames do.
+func (d *Driver) sentTimed(i int, trial measure.Trial, sent uint64) uint64 {
+	t, r := &d.state.Transmitters[i], &d.state.Receivers[i]
+	if trial.IntendedFramesPerSecond > 0 {
+		return sent
+	}
+	return min(t.Timed, r.Delay.Samples+sent-min(sent, r.Received))
 }
 
 // taggedFrame returns what happened to the tagged frame, nil if none was sent.

@@ -68,6 +68,17 @@ func (d *Driver) uncounted(i int, trial measure.Trial, seen counters) uint64 {
 	return handed - min(handed, seen.sent+seen.sendDrops)
 }
 
+// hidden returns how many of a trial's frames a port that counts may have refused although its counters do
+// not show it: each frame of others that it sent is one more in the counter.
+func (d *Driver) hidden(i int, trial measure.Trial, o measure.DirectionOutcome, seen counters) uint64 {
+	counted, handed := seen.sent+seen.sendDrops, d.handedOver(i, trial)
+	others := counted - min(counted, handed)
+	if o.RefusedFrames > 0 {
+		others += ownFrames
+	}
+	return others
+}
+
 // awaitCounters reads the sending ports' counters until enough is true of each that counts, or for
 // counterTimeout. That time is part of the trial's settling.
 func (d *Driver) awaitCounters(ctx context.Context, before watched, enough func(i int, seen counters) bool) (now [2]counters, err error) {

@@ -93,7 +93,10 @@ func changeInTrial(d *Driver, before uint32, stop chan struct{}, change func() e
 
 // threadNAPI has a kernel thread do the receive work of an interface of a namespace, so that it
 // does not follow the sender's batches.
-func threadNAPI(ns netns.NsHandle, name string) error {
+func threadNAPI(ns netns.NsHandle, name string) error { return setOf(ns, name, "threaded", "1") }
+
+// setOf writes a setting of an interface of a namespace, which only a mount of that namespace shows.
+func setOf(ns netns.NsHandle, name, setting, value string) error {
 	return onThreadOfItsOwn(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 			return err
@@ -107,7 +110,7 @@ func threadNAPI(ns netns.NsHandle, name string) error {
 		if err := unix.Mount("sysfs", "/sys", "sysfs", 0, ""); err != nil {
 			return err
 		}
-		return os.WriteFile("/sys/class/net/"+name+"/threaded", []byte("1"), 0)
+		return os.WriteFile("/sys/class/net/"+name+"/"+setting, []byte(value), 0)
 	})
 }
 
@@ -167,7 +170,11 @@ func TestRefusedByACount(t *testing.T) {
 	}{
 		"some without a count":            {measure.RefusedCounted, 850, 20, 800, 850, 50, 50, false},
 		"all counted":                     {measure.RefusedCounted, 880, 20, 800, 880, 80, 20, false},
-		"other frames on the port":        {measure.RefusedCounted, 1200, 0, 800, 900, 100, 0, false},
+		"other frames on the port":        {measure.RefusedCounted, 1200, 0, 800, 900, 100, 0, true},
+		"as many others as are missing":   {measure.RefusedCounted, 1000, 0, 800, 900, 100, 0, true},
+		"fewer others than are missing":   {measure.RefusedCounted, 999, 0, 800, 900, 100, 0, false},
+		"others, and a counted drop":      {measure.RefusedCounted, 970, 14, 786, 886, 100, 14, true},
+		"others, and no loss":             {measure.RefusedCounted, 1200, 0, 900, 900, 0, 0, false},
 		"a counter without the last":      {measure.RefusedCounted, 850, 0, 890, 890, 0, 10, false},
 		"a frame of the kernel hides one": {measure.RefusedCounted, 850, 0, 849, 850, 1, 50, true},
 		"a port that counts nothing":      {measure.RefusedUnproven, 0, 20, 800, 880, 80, 20, true},

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/internal/nodefacts"
 )
 
 // How the kernel schedules the transmit threads.
@@ -39,6 +41,16 @@ func (d *Driver) chooseScheduling(allowed, online int) {
 	}
 	d.description.Scheduling = wanted
 	d.description.RealTimeLimited = wanted == RealTime && realTimeThrottled()
+	d.starves = wanted == RealTime && nodefacts.StarvesSoftirqs(kernelRelease())
+}
+
+// kernelRelease returns that of the running kernel; "" where it is not known.
+func kernelRelease() string {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(name.Release[:])
 }
 
 // mayBeRealTime returns why not. A real-time thread never sleeps: on the last CPU of this

@@ -68,6 +68,8 @@ type sender struct {
 	stopwatch *stopwatch
 	// stolen is how long the hypervisor held the core while the trial's frames were sent.
 	stolen time.Duration
+	// others is how many packets of others the kernel took in on the core meanwhile.
+	others float64
 
 	// Valid once done is closed.
 	err  error

@@ -16,19 +16,26 @@ import (
 func TestSlots(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, duration := range []time.Duration{
-		minSlottedTrial, 123456789, time.Second, 1599 * time.Millisecond, 5 * time.Second, 6400 * time.Millisecond, 6401 * time.Millisecond, time.Minute, 24 * time.Hour,
+		minSlottedTrial, 123456789, time.Second, 1599 * time.Millisecond, 5 * time.Second, time.Minute, 102_400 * time.Millisecond, 102_401 * time.Millisecond, 5 * time.Minute, time.Hour, 24 * time.Hour,
 	} {
 		trial := trialOf(64, 1+random.Uint64N(14_880_952), duration)
 		stream, d := streamIPv4(), &Driver{state: &state{trafficState: &trafficState{}}}
 		d.streams[0] = &stream
 		n := len(d.slotsOf(0, trial))
-		if n < minSlots || n > slots || slotOf(trial) == slotLength != (duration >= 1600*time.Millisecond && duration <= 6400*time.Millisecond) {
+		if n < minSlots || n > slots || slotOf(trial) == slotLength != (duration >= 1600*time.Millisecond && duration <= 102_400*time.Millisecond) {
 			t.Errorf("%v: %d slots of %v", duration, n, slotOf(trial))
 		}
 		var r trafficReceiver
 		d.armSlots(&r, trial)
 		rate := trial.IntendedFramesPerSecond
 		s := trafficSchedule{FramesPerSecond: rate, GapNanoseconds: 1e9 / rate, GapRemainder: 1e9 % rate}
+		for n := 1; n <= len(d.slotsOf(0, trial)); n++ {
+			// The first time that the program has in slot n.
+			limit := time.Duration((uint64(n)<<32 + r.SlotsPerTime - 1) / r.SlotsPerTime << 16)
+			if late := limit - time.Duration(n)*slotOf(trial); late < 0 || late > 100*time.Microsecond {
+				t.Fatalf("%v: the limit before slot %d of %v is %v late", duration, n, slotOf(trial), late)
+			}
+		}
 		slotOfFrame := func(n uint64) uint64 { return dueAfter(s, n) >> 16 * r.SlotsPerTime >> 32 }
 		for n := 1; n < len(d.slotsOf(0, trial)); n++ {
 			first := dueBefore(n, stream, trial)

@@ -7,38 +7,43 @@ import (
 )
 
 const (
-	// settleStep is the time in which no frame may arrive before a trial that misses some ends.
+	// settleStep is how often a trial that settles looks for arrivals.
 	settleStep = 20 * time.Millisecond
+	// settleQuiet is the time in which no frame may arrive before a trial that misses some ends, or its
+	// settling time where that is shorter: a device that other work interrupts stops for tens of milliseconds.
+	settleQuiet = 80 * time.Millisecond
 	// maxExtension is how much longer than its settling time a trial waits for frames that
 	// still arrive: what RFC 2544 section 23 asks for.
 	maxExtension = 2 * time.Second
 )
 
 // settle waits for frames that are still under way: as long as the trial asks for, and then as
-// long as frames are missing and some arrive in each step.
+// long as frames are missing and some have arrived within settleQuiet.
 func (d *Driver) settle(ctx context.Context, asked time.Duration) error {
-	p := newPause()
-	d.extended = 0
-	last := min(asked, settleStep)
-	if err := p.wait(ctx, asked-last); err != nil {
+	p, quiet := newPause(), min(asked, settleQuiet)
+	settled, still := asked-quiet, time.Duration(0)
+	if err := p.wait(ctx, settled); err != nil {
 		return err
 	}
 	before, _ := d.arrivals()
-	if err := p.wait(ctx, last); err != nil {
-		return err
-	}
-	for d.extended < maxExtension {
-		received, missing := d.arrivals()
-		if !missing || received == before {
-			return nil
+	for {
+		step := settleStep
+		if settled < asked {
+			step = min(step, asked-settled)
 		}
-		before = received
-		if err := p.wait(ctx, settleStep); err != nil {
+		if err := p.wait(ctx, step); err != nil {
 			return err
 		}
-		d.extended += settleStep
+		settled, still = settled+step, still+step
+		received, missing := d.arrivals()
+		if received != before {
+			before, still = received, 0
+		}
+		d.extended = max(0, settled-asked)
+		if settled >= asked && (!missing || still >= quiet || d.extended >= maxExtension) {
+			return nil
+		}
 	}
-	return nil
 }
 
 // arrivals returns how many frames and fragments have arrived, and whether frames are missing.

@@ -1,6 +1,7 @@
 package xdp
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,29 @@ func TestSettlingWaitsForFramesUnderWay(t *testing.T) {
 			return
 		}
 		time.Sleep(200 * time.Millisecond) // empty the queue
+	}
+	t.Errorf("%d of %d frames arrived, with %v more of settling", o.Directions[0].ReceivedFrames, o.Directions[0].SentFrames, d.extended)
+}
+
+// TestSettlingWaitsForADeviceThatPauses has a device stop for 40 ms before each frame, as a virtual
+// machine does whose core other work holds: its frames are only late.
+func TestSettlingWaitsForADeviceThatPauses(t *testing.T) {
+	var pauses atomic.Bool
+	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		if pauses.Load() {
+			time.Sleep(2 * settleStep)
+		}
+		send(frame)
+	})
+	pauses.Store(true)
+	trial := trialOf(64, 200, 100*time.Millisecond)
+	trial.SettleNanoseconds = int64(100 * time.Millisecond)
+	var o measure.Outcome
+	for range 5 {
+		if o = run(t, d, trial); o.LossRatio() == 0 {
+			return
+		}
+		time.Sleep(time.Second) // empty the queue
 	}
 	t.Errorf("%d of %d frames arrived, with %v more of settling", o.Directions[0].ReceivedFrames, o.Directions[0].SentFrames, d.extended)
 }

@@ -114,7 +114,7 @@ type trafficState struct {
 	Window       [2][16384]uint64
 	Packets      [2][8192]trafficPacket
 	Histograms   [2][5][25600]uint64
-	Slots        [2][64]trafficSlot
+	Slots        [2][1024]trafficSlot
 	Zero         uint64
 	_            [56]byte
 }
@@ -168,7 +168,11 @@ type trafficTransmitter struct {
 	WindowFrames    uint64
 	WindowEarlier   uint64
 	MostInWindow    uint64
-	_               [24]byte
+	TimedEvery      uint64
+	NextTimed       uint64
+	Timed           uint64
+	Runs            uint64
+	_               [120]byte
 }
 
 // Names of all BPF objects in the ELF.

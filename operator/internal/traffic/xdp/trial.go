@@ -34,8 +34,12 @@ const (
 	// device look so. Smaller batches cost a core more for each frame, in larger ones a frame
 	// waits longer.
 	ratedBatch = 8
-	// flatOutBatch is the same in trials as fast as possible.
+	// flatOutBatch is the same in trials as fast as possible; it is layout.h's FLAT_OUT_BATCH.
 	flatOutBatch = 32
+	// timedEvery is of how many frames two are timed as fast as possible. It is prime, so that they
+	// are of each place in a batch, and of each size and flow in turn, except where the number of flows
+	// or of frames in a mix's round divides by it.
+	timedEvery = 31
 )
 
 // Measure runs one trial.
@@ -55,17 +59,20 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	if err != nil {
 		return measure.Outcome{}, err
 	}
+	in := intakes{before: readIntake(d.cpus)}
 	senders := d.senders(trial, templates)
 	startedAt, start, err := d.send(ctx, senders, trial)
 	if err != nil {
 		return measure.Outcome{}, err
 	}
+	in.armed, in.sent = d.armed, readIntake(d.cpus)
 	if d.onSent != nil {
 		d.onSent()
 	}
 	if err := d.settle(ctx, trial.Settle()); err != nil {
 		return measure.Outcome{}, err
 	}
+	in.settled = readIntake(d.cpus)
 	after, err := d.watchAfter(ctx, trial, before)
 	if err != nil {
 		return measure.Outcome{}, err
@@ -73,11 +80,21 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	outcome := d.outcome(trial, start, after.since(before))
 	outcome.StartedAt = startedAt
 	outcome.TotalNanoseconds = int64(time.Since(began))
-	d.noteRate(outcome)
 	d.held = heldUp(senders)
 	after.steal = before.steal + max(after.steal-before.steal, stolenFrom(senders))
+	taken := d.takenIn(in)
+	for thread, s := range senders {
+		s.others = d.othersIn(trial, thread, taken[thread])
+	}
 	away := awayFrom(senders, after.steal-before.steal)
 	outcome.AwayNanoseconds, outcome.LongestAwayNanoseconds = int64(away.all), int64(away.longest)
+	d.noteRate(trial, outcome)
+	for thread := range senders {
+		away.shared = max(away.shared, d.shared(trial, thread, taken[thread], outcome))
+	}
+	away.all = max(away.all, away.shared)
+	outcome.AwayNanoseconds = int64(away.all)
+	d.learn(trial, taken)
 	outcome.Doubts = d.doubts(trial, outcome, away, after.since(before))
 	return outcome, nil
 }
@@ -89,7 +106,7 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 	}
 	d.state.clear()
 	for i := range d.state.Transmitters {
-		d.state.Transmitters[i].AwayAfter = uint64(d.awayAfter())
+		d.state.Transmitters[i].AwayAfter = uint64(d.awayAfter(trial, i))
 	}
 	d.trial = d.trial%math.MaxInt16 + 1
 	buffer := 0
@@ -109,6 +126,9 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 		t := &d.state.Transmitters[i]
 		t.Key = key
 		t.VlanBytes = uint32(d.tagBytes(i))
+		if trial.IntendedFramesPerSecond == 0 && trial.Packet == nil && !d.config.TimeAll {
+			t.TimedEvery = timedEvery
+		}
 		if templates[i].checksumOffset > 0 {
 			t.IsIpv6 = 1
 		}
@@ -268,6 +288,7 @@ func (d *Driver) send(ctx context.Context, senders []*sender, trial measure.Tria
 	}
 	if err == nil {
 		d.timeSenders(senders)
+		d.armed = readIntake(d.cpus)
 		startedAt, start, err = d.transmit(ctx, pause, senders, trial)
 	}
 	d.state.stop()

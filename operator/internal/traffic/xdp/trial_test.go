@@ -19,6 +19,10 @@ type ended struct {
 	seen                    watched
 	total, waited, gaps     time.Duration
 	framesInASecond         int64
+	others                  float64
+	shared                  time.Duration
+	starves                 bool
+	longestDelay            time.Duration
 }
 
 func (c ended) trial() measure.Trial {
@@ -33,7 +37,7 @@ func (c ended) driver() *Driver {
 	stream := streamIPv4()
 	d := &Driver{cpus: []int{0}, state: &state{trafficState: &trafficState{}}, held: held{times: 7, waited: c.waited}}
 	d.config.RingFrames, d.config.Path.Hop = planning.DefaultRingFrames, c.hop
-	d.streams[0] = &stream
+	d.streams[0], d.starves = &stream, c.starves
 	d.description.TransmitPath = Direct
 	t := &d.state.Transmitters[0]
 	t.Schedule.FramesPerSecond = c.trial().IntendedFramesPerSecond
@@ -43,6 +47,7 @@ func (c ended) driver() *Driver {
 	d.state.Receivers[0].Received, d.state.Receivers[0].LateArrivals = c.received, c.lateArrivals
 	r := &d.state.Receivers[0]
 	r.BeyondWindow, r.Foreign, r.Stray = c.beyond, c.foreign, c.stray
+	r.Delay = trafficSpread{Samples: c.received, Sum: c.received, Min: 1, Max: uint64(c.longestDelay)}
 	return d
 }
 
@@ -90,8 +95,38 @@ func TestDoubts(t *testing.T) {
 		"overflow in little time away":  {ended: inline(shortOf(100, 4*time.Millisecond))},
 		"overflow in much time away":    {inline(shortOf(1000, 12*time.Millisecond)), measure.DoubtPreempted, true},
 		"overflow beyond the time away": {inline(shortOf(20_000, 12*time.Millisecond)), measure.DoubtPreempted, false},
+		"more than the ring leaves":     {inline(shortOf(1500, 12*time.Millisecond)), measure.DoubtPreempted, false},
 		"half of it beyond the time":    {inline(shortOf(3000, 12*time.Millisecond)), measure.DoubtPreempted, false},
 		"away, and nothing missing":     {inline(shortOf(0, 12*time.Millisecond)), measure.DoubtPreempted, false},
+		"overflow while others' packets came": {inline(func(c *ended) {
+			shortOf(1000, 0)(c)
+			c.gaps, c.others = 12*time.Millisecond, 1200
+		}), measure.DoubtSoftirq, true},
+		"too few of them for the gaps": {ended: inline(func(c *ended) {
+			shortOf(1000, 0)(c)
+			c.gaps, c.others = 12*time.Millisecond, 300
+		})},
+		"overflow while they came one by one": {inline(func(c *ended) {
+			shortOf(1000, 0)(c)
+			c.shared = 12 * time.Millisecond
+		}), measure.DoubtSoftirq, true},
+		"more overflow than that": {inline(func(c *ended) {
+			shortOf(3000, 0)(c)
+			c.shared = 12 * time.Millisecond
+		}), measure.DoubtSoftirq, false},
+		"others' packets, and nothing missing": {inline(func(c *ended) { c.shared = 12 * time.Millisecond }), measure.DoubtSoftirq, false},
+		"loss, and starved softirqs":           {whole(func(c *ended) { c.received, c.starves = 990, true }), measure.DoubtStarved, false},
+		"starved softirqs and no loss":         {ended: whole(func(c *ended) { c.starves, c.longestDelay = true, time.Millisecond })},
+		"starved softirqs and late frames":     {whole(func(c *ended) { c.starves, c.longestDelay = true, time.Millisecond+1 }), measure.DoubtStarved, false},
+		"late frames":                          {ended: whole(func(c *ended) { c.longestDelay = time.Second })},
+		"others' packets of less than 0.5 %": {inline(func(c *ended) {
+			c.framesInASecond, c.arrived, c.made, c.received = 1_000_000, 1_000_000, 999_000, 999_000
+			c.overflow, c.shared = 1000, 2*time.Millisecond
+		}), measure.DoubtSoftirq, true},
+		"of them fewer than the ring holds": {ended: inline(func(c *ended) {
+			c.framesInASecond, c.arrived, c.made, c.received = 500_000, 500_000, 499_000, 499_000
+			c.overflow, c.shared = 1000, 2*time.Millisecond
+		})},
 		"overflow in stolen time": {inline(func(c *ended) {
 			shortOf(1000, 0)(c)
 			c.gaps, c.seen.steal = 20*time.Millisecond, 20*time.Millisecond
@@ -125,7 +160,9 @@ func TestDoubts(t *testing.T) {
 			d, trial := c.driver(), c.trial()
 			o := d.outcome(trial, 0, c.seen)
 			o.TotalNanoseconds = int64(max(c.total, time.Second))
-			away := awayFrom([]*sender{{kept: &d.state.Transmitters[0], held: d.held}}, c.seen.steal)
+			away := awayFrom([]*sender{{kept: &d.state.Transmitters[0], held: d.held, others: c.others}}, c.seen.steal)
+			away.shared = c.shared
+			away.all = max(away.all, away.shared)
 			got := d.doubts(trial, o, away, c.seen)
 			if c.code != measure.DoubtUnsent { // it comes with others
 				got = slices.DeleteFunc(got, func(d measure.Doubt) bool { return d.Code == measure.DoubtUnsent })
@@ -179,5 +216,31 @@ func TestWhatCountsAsSent(t *testing.T) {
 	e.seen.ports[0].sendDrops = 200
 	if got := e.driver().outcome(e.trial(), 0, e.seen).Directions[0]; got.SentFrames != 900 || got.RefusedFrames != 100 {
 		t.Errorf("sent %d, refused %d, want 900 and 100", got.SentFrames, got.RefusedFrames)
+	}
+}
+
+// TestLatencyOfSentOfAPart: as fast as possible, lost frames that were not timed took no time, and of
+// those that the port refused it is not known whether they were timed.
+func TestLatencyOfSentOfAPart(t *testing.T) {
+	for name, c := range map[string]struct {
+		timed, delays, received, refused, want uint64
+	}{
+		"all came":                      {timed: 100, delays: 100, received: 1000, want: 100},
+		"frames without time were lost": {timed: 100, delays: 100, received: 900, want: 100},
+		"some with time were lost":      {timed: 100, delays: 90, received: 900, want: 100},
+		"refused":                       {timed: 100, delays: 90, received: 900, refused: 95, want: 95},
+		"all that miss were refused":    {timed: 100, delays: 90, received: 900, refused: 100, want: 90},
+	} {
+		e := ended{arrived: 1000, made: 1000, received: c.received}
+		d, trial := e.driver(), e.trial()
+		trial.IntendedFramesPerSecond = 0
+		d.state.Transmitters[0].Timed, d.state.Receivers[0].Delay.Samples = c.timed, c.delays
+		if got := d.sentTimed(0, trial, 1000-c.refused); got != c.want {
+			t.Errorf("%s: %d frames were sent to be timed, want %d", name, got, c.want)
+		}
+	}
+	e := ended{arrived: 1000, made: 1000, received: 900}
+	if got := e.driver().sentTimed(0, e.trial(), 1000); got != 1000 {
+		t.Errorf("at a load %d frames were sent to be timed, want all", got)
 	}
 }

@@ -133,7 +133,7 @@ run "example" {
     error_message = "one apply goes from machines to the operator"
   }
   assert {
-    condition     = module.addons["this"].namespaces["vnfbench-system"] == "restricted" && module.addons["this"].namespaces["sriov-network-operator"] == "privileged"
+    condition     = module.addons["this"].namespaces["vnfbench-system"] == "privileged" && module.addons["this"].namespaces["sriov-network-operator"] == "privileged"
     error_message = "namespaces enforce the level that their pods need"
   }
   assert {

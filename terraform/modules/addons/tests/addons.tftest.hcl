@@ -10,8 +10,8 @@ run "operator_alone" {
   command = apply
 
   assert {
-    condition     = output.namespaces == { vnfbench-system = "restricted" }
-    error_message = "the operator's namespace enforces the level restricted, and there is no other"
+    condition     = output.namespaces == { vnfbench-system = "privileged" }
+    error_message = "the operator's namespace enforces the level privileged, and there is no other"
   }
   assert {
     condition     = output.releases == { vnfbench = "vnfbench-system" }
@@ -50,7 +50,7 @@ run "everything" {
   }
 
   assert {
-    condition     = output.namespaces == { vnfbench-system = "restricted", sriov-network-operator = "privileged", monitoring = "privileged" }
+    condition     = output.namespaces == { vnfbench-system = "privileged", sriov-network-operator = "privileged", monitoring = "privileged" }
     error_message = "each namespace enforces the level that its pods need and no lower one"
   }
   assert {

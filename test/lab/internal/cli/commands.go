@@ -53,6 +53,15 @@ func (a *app) down() *cobra.Command {
 	return c
 }
 
+func (a *app) kill() *cobra.Command {
+	return &cobra.Command{
+		Use:   "kill",
+		Short: "End the node at once, as a power failure does, and keep its state",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return a.lab().Kill(c.Context()) },
+	}
+}
+
 func (a *app) status() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",

@@ -25,6 +25,27 @@ func (l Lab) Down(ctx context.Context, purge bool) error {
 	return nil
 }
 
+// Kill ends the node at once, as a power failure does. Its state stays, and Up starts the node again.
+func (l Lab) Kill(ctx context.Context) error {
+	if _, err := l.Running(); err != nil {
+		return err
+	}
+	lock, err := l.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	r, err := l.Running()
+	if err != nil {
+		return err
+	}
+	if err := r.Kill(); err != nil {
+		return err
+	}
+	l.Log.Printf("the node is killed, process %d: lab up starts it again", r.PID)
+	return nil
+}
+
 func (l Lab) remove(ctx context.Context) error {
 	if _, err := os.Stat(l.StateDir); errors.Is(err, fs.ErrNotExist) {
 		return cgroup.Remove(ctx, l.group()) // of a lab whose state was removed by hand

@@ -2,13 +2,19 @@ package lab
 
 import (
 	"errors"
+	"io"
+	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/test/lab/internal/enter"
+	"vnfbench.io/test/lab/internal/progress"
 )
 
 func TestParseImages(t *testing.T) {
@@ -64,6 +70,44 @@ func TestRecordSurvives(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("unexpected record (-want +got):\n%s", diff)
+	}
+}
+
+func TestKillKeepsTheState(t *testing.T) {
+	l := Lab{Settings: Settings{StateDir: filepath.Join(t.TempDir(), "lab")}, Log: progress.New(io.Discard)}
+	if err := l.Kill(t.Context()); !errors.Is(err, ErrNotUp) {
+		t.Errorf("without a lab: %v, want %v", err, ErrNotUp)
+	}
+	if _, err := os.Stat(l.StateDir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("killing no lab made its directory: %v", err)
+	}
+	lock, err := l.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock.Unlock()
+	first := exec.Command("sleep", "60")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	want := record{BootID: "b", Port: 1, Fingerprint: "f"}
+	if want.Node, err = enter.Identify(first.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.save(want); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Kill(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := first.Wait(); err == nil {
+		t.Error("the node's process ended by itself")
+	}
+	if got, err := l.load(); err != nil || got != want {
+		t.Errorf("the record is %+v, %v, want %+v as before", got, err, want)
+	}
+	if err := l.Kill(t.Context()); !errors.Is(err, ErrNotUp) {
+		t.Errorf("a second time: %v, want %v", err, ErrNotUp)
 	}
 }
 

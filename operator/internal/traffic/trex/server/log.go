@@ -62,13 +62,7 @@ func (l *lastLines) finish() {
 }
 
 func (l *lastLines) keep(raw []byte) {
-	line := control.ReplaceAllString(excerpt.Text(string(raw), maxLineBytes), "")
-	line = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' {
-			return -1
-		}
-		return r
-	}, line))
+	line := strings.TrimSpace(excerpt.Text(control.ReplaceAllString(string(raw), ""), maxLineBytes))
 	if line == "" {
 		return
 	}

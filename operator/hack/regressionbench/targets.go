@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"math"
+)
+
+// target is what a figure of a cell must be.
+type target struct {
+	name  string
+	value func(result) float64
+	// most and least bound the value; a bound of 0 is none.
+	most, least float64
+	// chance reports whether the series that were drawn explain a miss: the target is within two standard errors.
+	chance func(result) bool
+}
+
+// alarmTarget is at most 0.3 false alarms in 100 series up to a deviation of 1 %, and 1.5 at 2 %.
+func alarmTarget(deviation float64) target {
+	t := target{name: "false alarms", value: func(r result) float64 { return 100 * float64(r.alarms) / float64(r.series) }, most: 0.3}
+	if deviation > 0.01 {
+		t.most = 1.5
+	}
+	t.chance = func(r result) bool {
+		expected := t.most * float64(r.series) / 100
+		return float64(r.alarms) <= expected+2*math.Sqrt(expected)
+	}
+	return t
+}
+
+// legTarget is at most 10 extra runs in 100 quiet ones at a deviation of 0.5 %.
+func legTarget(deviation float64) target {
+	if deviation != 0.005 {
+		return target{}
+	}
+	return target{name: "extra runs", value: func(r result) float64 { return 100 * float64(r.legs) / float64(r.quietRuns) }, most: 10}
+}
+
+// foundTarget is a fall of 2 % found within three runs in 97 % of the series up to a deviation of 0.5 %, and in 95 % at 1 %.
+func foundTarget(deviation, change float64) target {
+	if change < 0.02 || deviation > 0.01 {
+		return target{}
+	}
+	t := target{name: "found", value: func(r result) float64 { return 100 * float64(r.inTime) / float64(r.series) }, least: 97}
+	if deviation > 0.005 {
+		t.least = 95
+	}
+	t.chance = func(r result) bool {
+		share, n := t.least/100, float64(r.series)
+		return float64(r.inTime) >= n*share-2*math.Sqrt(n*share*(1-share))
+	}
+	return t
+}
+
+// bound is a target that is out of reach in one cell, and why.
+type bound struct {
+	target, shape string
+	deviation     float64
+	why           string
+}
+
+// bounds are the known ones. docs/methodology/regression.md explains them.
+var bounds = []bound{
+	{"extra runs", twoBands, 0.005, "three runs of the lower band in a row look like a fall"},
+	{"extra runs", stickyBands, 0.005, "each boot into the other band is a change of the environment that takes an answer"},
+	{"extra runs", drifting, 0.005, "a testbed that falls by 2 % in 100 runs is asked about for each percent"},
+	{"extra runs", autocorrelated, 0.005, "some worse runs in a row look like a fall"},
+	{"found", autocorrelated, 0.01, "the environment is better by 1 % for some runs in a row and hides the fall"},
+}
+
+// judge compares a cell with a target. It returns words for a miss, and counts one that no bound explains.
+func (b *bench) judge(t target, shape string, deviation float64, r result) string {
+	if t.value == nil {
+		return ""
+	}
+	v := t.value(r)
+	if (t.most == 0 || v <= t.most) && v >= t.least {
+		return ""
+	}
+	if t.chance != nil && t.chance(r) {
+		return fmt.Sprintf("%s at %g %%: missed by chance", t.name, 100*deviation)
+	}
+	want := fmt.Sprintf("at least %g", t.least)
+	if t.most > 0 {
+		want = fmt.Sprintf("at most %g", t.most)
+	}
+	for _, known := range bounds {
+		if known.target == t.name && known.shape == shape && known.deviation == deviation {
+			return fmt.Sprintf("%s at %g %%: bound, %s", t.name, 100*deviation, known.why)
+		}
+	}
+	b.missed++
+	return fmt.Sprintf("MISSED %s at %g %%: %.2f, want %s", t.name, 100*deviation, v, want)
+}

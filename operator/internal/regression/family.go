@@ -1,0 +1,184 @@
+package regression
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"vnfbench.io/operator/internal/series"
+)
+
+// Group is figures that moved together: at the same place, in the same direction.
+type Group struct {
+	Verdict Verdict `json:"verdict"`
+	// Figures are the series, the largest change first.
+	Figures []Judgment `json:"figures"`
+	// Message is one sentence.
+	Message string `json:"message"`
+}
+
+// Report is what is known of a family of series.
+type Report struct {
+	Judgments []Judgment `json:"judgments"`
+	// Groups are the regressions, and then the improvements.
+	Groups []Group `json:"groups,omitempty"`
+	// Unused are acknowledgements that no change matches.
+	Unused []Acknowledgement `json:"unusedAcknowledgements,omitempty"`
+}
+
+// JudgeAll judges series. Those whose last runs are parts of one execution are one family, in which changes are believed as far
+// as the false discovery rate allows.
+func JudgeAll(settings Settings, all []series.Series, acknowledgements []Acknowledgement) (Report, error) {
+	if err := settings.Validate(); err != nil {
+		return Report{}, err
+	}
+	var out Report
+	families := map[string][]*Judgment{}
+	out.Judgments = make([]Judgment, len(all))
+	numbers := make(map[*Judgment]int, len(all))
+	for i, s := range all {
+		j := &out.Judgments[i]
+		*j = settings.judge(s, acknowledgements, chanceLimit{})
+		families[j.execution], numbers[j] = append(families[j.execution], j), i
+	}
+	for _, family := range families {
+		changes, limit := settings.chances(family)
+		for _, j := range changes {
+			*j = settings.judgeAgain(*j, all[numbers[j]], acknowledgements, limit, len(family))
+		}
+	}
+	out.Groups = groups(out.Judgments)
+	out.Unused = unused(out.Judgments, all, acknowledgements)
+	return out, nil
+}
+
+// chances returns the changes of a family that the procedure of Y. Benjamini and Y. Hochberg (Journal of the Royal Statistical Society B 57, 1995)
+// does not believe, and the largest chance with which it would.
+func (s Settings) chances(family []*Judgment) (unbelieved []*Judgment, limit float64) {
+	var changes []*Judgment
+	for _, j := range family {
+		if j.Change != nil {
+			changes = append(changes, j)
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b *Judgment) int { return cmp.Compare(a.Change.Chance, b.Change.Chance) })
+	believed := 0
+	share := func(count int) float64 { return s.FalseDiscoveryRate * float64(count) / float64(len(family)) }
+	for i, j := range changes {
+		if j.Change.Chance <= share(i+1) {
+			believed = i + 1
+		}
+	}
+	return changes[believed:], share(believed + 1)
+}
+
+// judgeAgain judges a series whose change its family explains as chance: the change takes more pairs, until its chance is within the limit. While they
+// are not there, the verdict is Inconclusive, and asks for them.
+func (s Settings) judgeAgain(j Judgment, of series.Series, acknowledgements []Acknowledgement, limit float64, count int) Judgment {
+	first, again := j.Change, j
+	for again.Change != nil && again.Change.Chance > limit {
+		again = s.judge(of, acknowledgements, chanceLimit{from: again.Change.at, chance: limit})
+	}
+	if again.Reason == ReasonUnconfirmed && again.Request != nil {
+		again.Reason = ReasonFamilyChance
+		again.Message = fmt.Sprintf("it %s %s, which chance explains after %d pairs among the %d figures of this execution: %s",
+			first.Words(), first.Place(), first.Pairs, count, again.Request.words())
+	}
+	return again
+}
+
+// groups puts changes together that are on one testbed, have one direction, and whose places cannot be distinguished: the later one is
+// not after the run that confirmed the earlier one.
+func groups(all []Judgment) []Group {
+	var moved []Judgment
+	for _, j := range all {
+		if j.Verdict == VerdictRegression || j.Verdict == VerdictImprovement {
+			moved = append(moved, j)
+		}
+	}
+	slices.SortStableFunc(moved, func(a, b Judgment) int {
+		return cmp.Or(-strings.Compare(string(a.Verdict), string(b.Verdict)), strings.Compare(a.Testbed, b.Testbed), a.Change.from.Compare(b.Change.from))
+	})
+	var out []Group
+	for len(moved) > 0 {
+		first, end := moved[0], 1
+		for end < len(moved) && moved[end].Verdict == first.Verdict && moved[end].Testbed == first.Testbed && !moved[end].Change.from.After(first.Change.until) {
+			end++
+		}
+		figures := slices.Clone(moved[:end])
+		slices.SortStableFunc(figures, func(a, b Judgment) int { return cmp.Compare(absolute(b), absolute(a)) })
+		out = append(out, Group{Verdict: first.Verdict, Figures: figures, Message: groupSentence(figures, of(all, first.Testbed))})
+		moved = moved[end:]
+	}
+	return out
+}
+
+// of counts the series of a testbed.
+func of(all []Judgment, testbed string) (count int) {
+	for _, j := range all {
+		if j.Testbed == testbed {
+			count++
+		}
+	}
+	return count
+}
+
+func absolute(j Judgment) int64 {
+	return max(j.Change.ChangePartsPerMillion, -j.Change.ChangePartsPerMillion)
+}
+
+// groupSentence says what moved together. It names the three largest changes.
+func groupSentence(figures []Judgment, total int) string {
+	const named = 3
+	first := figures[0]
+	verb := map[Verdict]string{VerdictRegression: "became worse", VerdictImprovement: "became better"}[first.Verdict]
+	var words []string
+	for _, j := range figures[:min(named, len(figures))] {
+		words = append(words, fmt.Sprintf("%s: %s %s", j.Experiment, j.Figure, j.Change.Words()))
+	}
+	text := fmt.Sprintf("%d of %d figures of testbed %s %s %s: %s", len(figures), total, first.Testbed, verb, first.Change.Place(), strings.Join(words, "; "))
+	if more := len(figures) - named; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
+
+// unused returns the acknowledgements of changes that match none.
+func unused(judgments []Judgment, all []series.Series, list []Acknowledgement) []Acknowledgement {
+	var out []Acknowledgement
+	values := make([][]series.Point, len(all))
+	for _, a := range list {
+		if a.Kind != Accepted {
+			continue
+		}
+		isUsed := false
+		for i, j := range judgments {
+			if isUsed || !a.selects(j.Key) {
+				continue
+			}
+			places := j.places()
+			if len(places) == 0 {
+				continue
+			}
+			if values[i] == nil {
+				values[i] = valuesOf(all[i].Forward())
+			}
+			run := slices.IndexFunc(values[i], a.names)
+			isUsed = slices.ContainsFunc(places, func(p place) bool { return a.covers(p) && p.mayBegin(run, values[i]) })
+		}
+		if !isUsed {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// places returns where an acknowledgement can be.
+func (j Judgment) places() []place {
+	out := slices.Clone(j.closed)
+	for _, c := range j.Changes {
+		out = append(out, c.place)
+	}
+	return out
+}

@@ -1,0 +1,507 @@
+package regression
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"vnfbench.io/operator/internal/series"
+)
+
+// Verdict is the answer for one series after its last run.
+type Verdict string
+
+const (
+	// VerdictPass means that no change of half the effect was confirmed since the level that was last accepted.
+	VerdictPass Verdict = "Pass"
+	// VerdictRegression means that interleaved runs show that the device became worse, and no one has accepted that.
+	VerdictRegression Verdict = "Regression"
+	// VerdictImprovement is the same for better.
+	VerdictImprovement Verdict = "Improvement"
+	// VerdictInconclusive means that the last run leaves a question open; the reason says which.
+	VerdictInconclusive Verdict = "Inconclusive"
+	// VerdictNotEnoughData means that the last run could not be compared with anything: there are too few runs since the series, its
+	// platform or its level began.
+	VerdictNotEnoughData Verdict = "NotEnoughData"
+)
+
+// Reason says why a verdict is what it is.
+type Reason string
+
+const (
+	ReasonNoChange     Reason = "NoChange"
+	ReasonConfirmed    Reason = "Confirmed"
+	ReasonSlowChange   Reason = "SlowChange"
+	ReasonFewRuns      Reason = "FewRuns"
+	ReasonPlatform     Reason = "PlatformChanged"
+	ReasonGenerator    Reason = "GeneratorMoved"
+	ReasonUnconfirmed  Reason = "Unconfirmed"
+	ReasonNoise        Reason = "TooNoisy"
+	ReasonNoValue      Reason = "NoValue"
+	ReasonFamilyChance Reason = "ChanceOfFamily"
+
+	// The operator, which makes the interleaved runs of suites, gives these reasons instead of Unconfirmed.
+	ReasonNotDeployable      Reason = "NotDeployable"
+	ReasonConfirmationFailed Reason = "ConfirmationFailed"
+	ReasonConfirmationLimit  Reason = "ConfirmationLimit"
+)
+
+// Change is a confirmed change of a series.
+type Change struct {
+	// Run is the first run of the new level, Execution what it is a part of, Subject what it tested. Before is what
+	// was tested just before it.
+	Run       string         `json:"run"`
+	Execution string         `json:"execution,omitempty"`
+	Subject   series.Subject `json:"subject,omitzero"`
+	Before    series.Subject `json:"before,omitzero"`
+	// ConfirmedAt is the run after which the change was confirmed.
+	ConfirmedAt string `json:"confirmedAt"`
+	// Change is that of the figure in parts per million; the interval from Low to High holds it.
+	ChangePartsPerMillion int64 `json:"changePartsPerMillion"`
+	LowPartsPerMillion    int64 `json:"lowPartsPerMillion"`
+	HighPartsPerMillion   int64 `json:"highPartsPerMillion"`
+	// Chance is how likely equal versions differ at least that much, over all looks.
+	Chance float64 `json:"chance"`
+	Pairs  int     `json:"pairs"`
+	Cause  Cause   `json:"cause"`
+	Kind   Kind    `json:"kind"`
+	// Acknowledged names the kind of the acknowledgement; empty where there is none.
+	Acknowledged AcknowledgementKind `json:"acknowledged,omitempty"`
+
+	// place is where the change is, from and until are the times of its first run and of the one that confirmed it.
+	place
+	from, until time.Time
+}
+
+// Request asks for interleaved runs: Pairs of them in all, each a new deployment, in the order old new, new old, old
+// new. Their points have a leg with this run, cause and old run.
+type Request struct {
+	Run   string `json:"run"`
+	Cause Cause  `json:"cause"`
+	// OldRun and NewRun are the runs whose subjects are deployed.
+	OldRun     string         `json:"oldRun"`
+	NewRun     string         `json:"newRun"`
+	OldSubject series.Subject `json:"oldSubject,omitzero"`
+	NewSubject series.Subject `json:"newSubject,omitzero"`
+	Pairs      int            `json:"pairs"`
+	// Complete is how many pairs have a value on both sides.
+	Complete int `json:"complete,omitempty"`
+	// LossPartsPerMillion is by how much the new version is suspected to be worse; below 0 it is better. It is 0 where the runs do not say it.
+	LossPartsPerMillion int64 `json:"lossPartsPerMillion,omitempty"`
+}
+
+// Judgment is what is known of one series.
+type Judgment struct {
+	series.Key
+	Verdict Verdict `json:"verdict"`
+	Reason  Reason  `json:"reason"`
+	// Message is one sentence.
+	Message string `json:"message"`
+	// Runs is how many runs have a value, WithoutValue how many have none. OlderVersions is how many tested an older version than a run before
+	// them, and are left out.
+	Runs          int `json:"runs"`
+	WithoutValue  int `json:"withoutValue"`
+	OlderVersions int `json:"olderVersions,omitempty"`
+	// VariationPartsPerMillion is the standard deviation between runs of one level, as a share of the value.
+	VariationPartsPerMillion int64 `json:"variationPartsPerMillion"`
+	// LossPartsPerMillion is by how much a Regression is worse than the best level since the one that was last accepted.
+	LossPartsPerMillion int64 `json:"lossPartsPerMillion,omitempty"`
+	// Change is the one that decides; absent where none does.
+	Change *Change `json:"change,omitempty"`
+	// Changes are all confirmed changes, the first one first.
+	Changes []Change `json:"changes,omitempty"`
+	Request *Request `json:"request,omitempty"`
+
+	execution string
+	// closed are the places of questions without an answer and of breaks, which can be accepted too.
+	closed []place
+}
+
+// judging is the state of one judgment.
+type judging struct {
+	settings         Settings
+	acknowledgements []Acknowledgement
+	points           []series.Point
+	// series has the runs that are not left out, and runs has all of them.
+	series series.Series
+	runs   []series.Point
+	walk   *walk
+	// level is the sum of the confirmed changes since the level that was last accepted, best the best one since.
+	level, best, minor float64
+	// open is the last change that made the level worse, since it was the best one.
+	open    *Change
+	changes []Change
+}
+
+// Judge judges one series. A point without a value is no run of it, but the last one decides nothing if it has none. A run that tested an older
+// version than a run before it is left out: it says nothing of the newest version.
+func Judge(settings Settings, s series.Series, acknowledgements []Acknowledgement) (Judgment, error) {
+	if err := settings.Validate(); err != nil {
+		return Judgment{}, err
+	}
+	return settings.judge(s, acknowledgements, chanceLimit{}), nil
+}
+
+// judge judges one series with settings that are valid.
+func (s Settings) judge(of series.Series, acknowledgements []Acknowledgement, limit chanceLimit) Judgment {
+	legs := newRecorded(of)
+	j := &judging{settings: s, acknowledgements: acknowledgements, series: of, runs: of.Runs}
+	j.series.Runs = of.Forward()
+	j.points = valuesOf(j.series.Runs)
+	runs := make([]Run, len(j.points))
+	for i, p := range j.points {
+		runs[i] = Run{Value: p.LogValue(), Platform: p.Platform, Calibration: p.LogCalibration()}
+	}
+	legs.points = j.points
+	j.walk = walkThrough(s, runs, legs, limit)
+	if j.walk.open != nil && j.isAccepted(j.walk.open.Question) {
+		j.walk.giveUp()
+	}
+	for _, e := range j.walk.events {
+		j.follow(e)
+	}
+	out := j.judgment()
+	if legs.twice != "" {
+		out.Message += "; " + legs.twice
+	}
+	return out
+}
+
+// valuesOf returns the runs that have a value.
+func valuesOf(runs []series.Point) []series.Point {
+	return slices.DeleteFunc(slices.Clone(runs), func(p series.Point) bool { return p.NoValue() != "" })
+}
+
+// follow adds a confirmed change to the level.
+func (j *judging) follow(e Event) {
+	if e.Kind == Closed {
+		// No later change is measured against the level before it.
+		j.minor = 0
+	}
+	if e.Kind != Regression && e.Kind != Improvement && e.Kind != Minor {
+		return
+	}
+	before := j.level
+	if e.Cause == Slow {
+		// It was measured against the level before the minor changes.
+		j.level -= j.minor
+		j.minor = 0
+	}
+	j.level += e.Size
+	if e.Kind == Minor {
+		j.minor += e.Size
+	} else {
+		j.minor = 0
+	}
+	c := j.change(e)
+	c.Acknowledged = acknowledged(j.series.Key, c.place, j.points, j.acknowledgements)
+	isWorse := j.level-j.best <= -j.settings.alarmSize()
+	switch {
+	case c.Acknowledged != "" && (j.open == nil || !isWorse):
+		j.level, j.best, j.open = 0, 0, nil
+	case c.Acknowledged != "":
+		// A regression before it stays open, and as large as it was.
+		j.best += min(j.level-before, 0)
+	case isWorse:
+		if e.Size < 0 || j.open == nil {
+			j.open = &c
+		}
+	default:
+		j.best, j.open = max(j.best, j.level), nil
+	}
+	j.changes = append(j.changes, c)
+}
+
+func (j *judging) change(e Event) Change {
+	p, confirmed := j.points[e.First], j.points[e.At]
+	c := Change{
+		Run: p.Run, Execution: p.Execution, Subject: p.Subject, ConfirmedAt: confirmed.Run, Chance: e.Chance, Pairs: e.Pairs, Cause: e.Cause, Kind: e.Kind,
+		ChangePartsPerMillion: j.partsPerMillion(e.Size), LowPartsPerMillion: j.partsPerMillion(e.Low), HighPartsPerMillion: j.partsPerMillion(e.High),
+		place: place{first: e.First, last: e.First, at: e.At}, from: p.Time, until: confirmed.Time,
+	}
+	if e.Size < 0 {
+		c.lossPartsPerMillion = max(c.ChangePartsPerMillion, -c.ChangePartsPerMillion)
+	}
+	if c.LowPartsPerMillion > c.HighPartsPerMillion {
+		c.LowPartsPerMillion, c.HighPartsPerMillion = c.HighPartsPerMillion, c.LowPartsPerMillion
+	}
+	if e.First > 0 {
+		c.Before = j.points[e.First-1].Subject
+	}
+	return c
+}
+
+// partsPerMillion returns the change of the figure that a difference of logarithms is.
+func (j *judging) partsPerMillion(size float64) int64 {
+	if j.lowerIsBetter() {
+		size = -size
+	}
+	return int64(math.Round(1e6 * math.Expm1(size)))
+}
+
+func (j *judging) lowerIsBetter() bool { return len(j.points) > 0 && j.points[0].LowerIsBetter }
+
+// placeOf returns where the change of a question without an answer is: at one of its runs.
+func (j *judging) placeOf(q Question, size float64) place {
+	p := place{first: q.First, last: q.At, at: q.At}
+	if size < 0 {
+		loss := j.partsPerMillion(size)
+		p.lossPartsPerMillion = max(loss, -loss)
+	}
+	return p
+}
+
+// isAccepted reports whether someone accepted what a question without an answer is about. What is expected is asked first.
+func (j *judging) isAccepted(q Question) bool {
+	size := 0.0
+	if i := slices.IndexFunc(j.walk.events, func(e Event) bool { return e.Question == q }); i >= 0 {
+		size = j.walk.events[i].Size
+	}
+	accepted := slices.DeleteFunc(slices.Clone(j.acknowledgements), func(a Acknowledgement) bool { return a.Kind != Accepted })
+	return acknowledged(j.series.Key, j.placeOf(q, size), j.points, accepted) != ""
+}
+
+// unanswered returns the last fall that was given up without an answer, that no one accepted and that no confirmed change undid; nil where there is
+// none.
+func (j *judging) unanswered() *Event {
+	confirmed := 0.0
+	for i := len(j.walk.events) - 1; i >= 0; i-- {
+		e := &j.walk.events[i]
+		switch {
+		case e.Kind == Regression || e.Kind == Improvement || e.Kind == Minor:
+			confirmed += e.Size
+		case e.Kind == Closed && e.Size < 0 && e.Size+confirmed <= -j.settings.alarmSize() && !j.isAccepted(e.Question):
+			return e
+		}
+	}
+	return nil
+}
+
+// judgment returns the verdict after the last run.
+func (j *judging) judgment() Judgment {
+	out := Judgment{Key: j.series.Key, Runs: len(j.points), WithoutValue: len(j.series.Runs) - len(j.points), Changes: j.changes}
+	out.OlderVersions = len(j.runs) - len(j.series.Runs)
+	if len(j.runs) > 0 {
+		last := j.runs[len(j.runs)-1]
+		out.execution = cmp.Or(last.Execution, last.Run)
+	}
+	if len(j.points) > 0 {
+		if base := j.walk.baseline(len(j.points) - 1); base.count > 1 {
+			out.VariationPartsPerMillion = int64(math.Round(1e6 * base.deviation))
+		}
+	}
+	out.Verdict, out.Reason = j.verdict()
+	switch out.Verdict {
+	case VerdictRegression:
+		out.Change = j.open
+		loss := j.partsPerMillion(j.level - j.best)
+		out.LossPartsPerMillion = max(loss, -loss)
+	case VerdictImprovement:
+		out.Change = j.lastOf(Improvement)
+	}
+	if e := j.question(); e != nil {
+		out.Request = j.request(*e)
+	}
+	for _, e := range j.walk.events {
+		if e.Kind == Closed || e.Kind == Break {
+			out.closed = append(out.closed, j.placeOf(e.Question, e.Size))
+		}
+	}
+	out.Message = j.sentence(out) + j.olderLast()
+	return out
+}
+
+// question returns the question that interleaved runs can answer: the open one, the break before a level that is not known yet, or one that was given
+// up. It is nil where there is none, and where the last run has no value: then nothing says that the question is still there.
+func (j *judging) question() *Event {
+	if len(j.points) == 0 || j.isLastWithoutValue() {
+		return nil
+	}
+	if j.walk.open != nil {
+		return j.lastEvent()
+	}
+	if e := j.recentBreak(); e != nil && e.Kind == Break && !j.isAccepted(e.Question) {
+		return e
+	}
+	return j.unanswered()
+}
+
+func (j *judging) isLastWithoutValue() bool {
+	return len(j.series.Runs) > 0 && j.series.Runs[len(j.series.Runs)-1].NoValue() != ""
+}
+
+// verdict returns the verdict and its reason. A regression that is open comes before everything else.
+func (j *judging) verdict() (Verdict, Reason) {
+	last, isBlind := j.lastEvent(), j.walk.isBlind()
+	switch {
+	case j.open != nil && (j.open.Kind == Minor || j.open.Cause == Slow):
+		return VerdictRegression, ReasonSlowChange
+	case j.open != nil:
+		return VerdictRegression, ReasonConfirmed
+	case len(j.points) == 0:
+		return VerdictNotEnoughData, ReasonFewRuns
+	case j.isLastWithoutValue():
+		return VerdictInconclusive, ReasonNoValue
+	case j.walk.open != nil || j.unanswered() != nil:
+		return VerdictInconclusive, ReasonUnconfirmed
+	case last != nil && last.Kind == Inconclusive && last.At == len(j.points)-1 && last.GeneratorDiffers:
+		return VerdictInconclusive, ReasonGenerator
+	case last != nil && last.Kind == Inconclusive && last.At == len(j.points)-1:
+		return VerdictInconclusive, ReasonNoise
+	case isBlind && len(j.walk.opening) == 0:
+		return j.blind()
+	case j.level >= j.settings.alarmSize() && j.lastOf(Improvement) != nil:
+		return VerdictImprovement, ReasonConfirmed
+	case isBlind:
+		// Legs opened the level, and are too few to compare with.
+		return VerdictNotEnoughData, ReasonFewRuns
+	}
+	return VerdictPass, ReasonNoChange
+}
+
+// blind returns the verdict of a segment that is short. After a break that no one accepted, the device may have become worse at the same run.
+func (j *judging) blind() (Verdict, Reason) {
+	last := j.recentBreak()
+	if last == nil {
+		return VerdictNotEnoughData, ReasonFewRuns
+	}
+	reason := ReasonPlatform
+	if last.Cause == GeneratorMoved {
+		reason = ReasonGenerator
+	}
+	if j.isAccepted(last.Question) {
+		return VerdictNotEnoughData, reason
+	}
+	return VerdictInconclusive, reason
+}
+
+// recentBreak returns the break that began the segment of the last run, while that is too short to be judged; nil where there is none.
+func (j *judging) recentBreak() *Event {
+	if e := j.lastBreak(); e != nil && e.First == j.walk.start && len(j.walk.opening) == 0 && j.walk.isBlind() {
+		return e
+	}
+	return nil
+}
+
+func (j *judging) lastEvent() *Event {
+	if n := len(j.walk.events); n > 0 {
+		return &j.walk.events[n-1]
+	}
+	return nil
+}
+
+// lastBreak returns the last event where runs stopped comparing; nil where there is none.
+func (j *judging) lastBreak() *Event {
+	for i := len(j.walk.events) - 1; i >= 0; i-- {
+		if e := &j.walk.events[i]; e.Kind == Break || e.Kind == Inconclusive && e.isBreak() {
+			return e
+		}
+	}
+	return nil
+}
+
+// lastOf returns the last change of a kind; nil where there is none.
+func (j *judging) lastOf(kind Kind) *Change {
+	for i := len(j.changes) - 1; i >= 0; i-- {
+		if j.changes[i].Kind == kind {
+			return &j.changes[i]
+		}
+	}
+	return nil
+}
+
+func (j *judging) request(e Event) *Request {
+	old, at := j.points[e.Old], j.points[e.At]
+	loss := j.partsPerMillion(e.Size)
+	if !j.lowerIsBetter() {
+		loss = -loss
+	}
+	return &Request{
+		Run: at.Run, Cause: e.Cause, OldRun: old.Run, NewRun: at.Run, OldSubject: old.Subject, NewSubject: at.Subject, Pairs: e.Wanted,
+		Complete: len(j.walk.legs.Pairs(e.Question, e.Wanted)), LossPartsPerMillion: loss,
+	}
+}
+
+// recorded are the legs of a series.
+type recorded struct {
+	points []series.Point
+	legs   map[question]sides
+	pairs  map[question][]Pair
+	// twice names the first leg that is there twice; "" where there is none.
+	twice string
+}
+
+// question is what legs answer. Legs that do not name the old run answer the question of the same run and cause, whatever old run it has.
+type question struct {
+	run    string
+	cause  Cause
+	oldRun string
+}
+
+// sides are the legs of a question, by the number of their pair.
+type sides map[int]map[series.Side]series.Point
+
+// newRecorded sorts the legs of a series by their questions. Of two legs with one place, the one that was measured first counts.
+func newRecorded(s series.Series) *recorded {
+	r := &recorded{legs: map[question]sides{}, pairs: map[question][]Pair{}}
+	for _, p := range s.Legs {
+		q := question{p.Leg.Run, Cause(p.Leg.Cause), p.Leg.OldRun}
+		if r.legs[q] == nil {
+			r.legs[q] = sides{}
+		}
+		pair := r.legs[q][p.Leg.Pair]
+		if pair == nil {
+			pair = map[series.Side]series.Point{}
+			r.legs[q][p.Leg.Pair] = pair
+		}
+		if other, ok := pair[p.Leg.Side]; ok {
+			r.twice = cmp.Or(r.twice, fmt.Sprintf("runs %q and %q are both the leg %s of pair %d for run %q, and the first one counts", other.Run, p.Run, p.Leg.Side, p.Leg.Pair, p.Leg.Run))
+			continue
+		}
+		pair[p.Leg.Side] = p
+	}
+	return r
+}
+
+// pairsOf returns the pairs of a question in the order of their numbers. One with a leg that has no value is left out.
+func (r *recorded) pairsOf(q question) []Pair {
+	if known, ok := r.pairs[q]; ok {
+		return known
+	}
+	named, unnamed := r.legs[q], r.legs[question{q.run, q.cause, ""}]
+	leg := func(number int, side series.Side) (series.Point, bool) {
+		p, ok := named[number][side]
+		if !ok {
+			p, ok = unnamed[number][side]
+		}
+		return p, ok && p.NoValue() == ""
+	}
+	numbers := slices.Sorted(maps.Keys(named))
+	for number := range unnamed {
+		if named[number] == nil {
+			numbers = append(numbers, number)
+		}
+	}
+	slices.Sort(numbers)
+	var pairs []Pair
+	for _, number := range numbers {
+		before, okBefore := leg(number, series.Old)
+		after, okAfter := leg(number, series.New)
+		if okBefore && okAfter {
+			pairs = append(pairs, Pair{Old: legOf(before), New: legOf(after)})
+		}
+	}
+	r.pairs[q] = pairs
+	return pairs
+}
+
+func legOf(p series.Point) Leg { return Leg{p.LogValue(), p.LogCalibration()} }
+
+// Pairs implements Legs.
+func (r *recorded) Pairs(q Question, count int) []Pair {
+	found := r.pairsOf(question{r.points[q.At].Run, q.Cause, r.points[q.Old].Run})
+	return found[:min(count, len(found))]
+}

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+func execution() *v1alpha1.BenchmarkSuiteRun {
+	e := &v1alpha1.BenchmarkSuiteRun{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "nightly-7"}}
+	e.Spec.Template.Subject = &v1alpha1.Subject{Name: "fw", Version: "1.4.2", Revision: "abc"}
+	e.Status = v1alpha1.BenchmarkSuiteRunStatus{
+		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonProgressing, Message: "3 of 4 measurements have ended, 1 failed"}},
+		Seed:       7, RemainingSeconds: 240, ControlDifferencePartsPerMillion: ptr.To[int64](-1200),
+		Cells: []v1alpha1.SuiteCell{
+			{Name: "nftables-rules-0", Values: map[string]v1alpha1.AxisLabel{"backend": "nftables", "rules": "0"}, State: v1alpha1.MeasurementSucceeded, Figure: "64 NDR", EstimatedSeconds: 200,
+				FramesPerSecond: ptr.To[int64](171_634), P99Nanoseconds: ptr.To[int64](254_780),
+				Measurements: []v1alpha1.SuiteMeasurement{
+					{State: v1alpha1.MeasurementSucceeded, Attempts: 1, Reason: "Succeeded", Seconds: 250, FramesPerSecond: ptr.To[int64](171_634), P99Nanoseconds: ptr.To[int64](254_780)},
+					{State: v1alpha1.MeasurementSucceeded, Attempts: 2, Reason: "Succeeded", Seconds: 260}}},
+			{Name: "iptables-rules-0", Values: map[string]v1alpha1.AxisLabel{"backend": "iptables", "rules": "0"}, State: v1alpha1.MeasurementRunning, EstimatedSeconds: 200,
+				Measurements: []v1alpha1.SuiteMeasurement{
+					{State: v1alpha1.MeasurementFailed, Attempts: 1, Reason: "NotAccepted"},
+					{State: v1alpha1.MeasurementPending}}},
+		},
+	}
+	return e
+}
+
+func TestSuiteTable(t *testing.T) {
+	active := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Name: "nightly-7-iptables-rules-0-2", Labels: map[string]string{v1alpha1.LabelCell: "iptables-rules-0"}}}
+	active.Status.Progress = &v1alpha1.Progress{Stage: "throughput, 64 bytes", Percent: 40, RemainingSeconds: 120}
+	var out bytes.Buffer
+	if err := WriteSuite(&out, execution(), SuiteState{Active: active}, FormatTable, Options{ASCII: true}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `Suite run bench/nightly-7
+Succeeded  Unknown, Progressing: 3 of 4 measurements have ended, 1 failed
+Subject    fw 1.4.2, revision abc
+Order      random in each repeat, by seed 7
+Time left  about 2 min 40 s
+Now        nightly-7-iptables-rules-0-2: throughput, 64 bytes, 40 %
+Control    -0.12 % between the two means of the control cell, which measure the same
+
+CELLS
+Cell              State      Done  Of         kfps  P99 us  Why
+----------------  ---------  ----  ------  -------  ------  -----------
+nftables-rules-0  Succeeded   2/2  64 NDR  171.634  254.78
+iptables-rules-0  Running     1/2  -             -       -  NotAccepted
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSuiteCSV(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteSuite(&out, execution(), SuiteState{}, FormatCSV, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `suiteRun,cell,axis:backend,axis:rules,repeat,run,state,attempts,reason,seconds,of,framesPerSecond,p99Nanoseconds
+nightly-7,nftables-rules-0,nftables,0,1,nightly-7-nftables-rules-0-1,Succeeded,1,Succeeded,250,64 NDR,171634,254780
+nightly-7,nftables-rules-0,nftables,0,2,nightly-7-nftables-rules-0-2-attempt-2,Succeeded,2,Succeeded,260,64 NDR,,
+nightly-7,iptables-rules-0,iptables,0,1,nightly-7-iptables-rules-0-1,Failed,1,NotAccepted,0,,,
+nightly-7,iptables-rules-0,iptables,0,2,,Pending,0,,0,,,
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSuiteFormats(t *testing.T) {
+	for _, format := range SuiteFormats() {
+		var out bytes.Buffer
+		// An execution that the operator has not seen.
+		if err := WriteSuite(&out, &v1alpha1.BenchmarkSuiteRun{}, SuiteState{}, format, Options{}); err != nil || out.Len() == 0 {
+			t.Errorf("%s: %d bytes, %v", format, out.Len(), err)
+		}
+	}
+	if WriteSuite(&bytes.Buffer{}, execution(), SuiteState{}, FormatJUnit, Options{}) == nil {
+		t.Error("a format that executions do not have is written")
+	}
+}
+
+// TestSuiteSeries checks that a table has what is known of the series.
+func TestSuiteSeries(t *testing.T) {
+	judged := &v1alpha1.RegressionStatus{
+		Message: "of 3 series of execution nightly-7, 1 became worse", Groups: []string{"Regression: 1 of 3 figures"},
+		Confirmation: &v1alpha1.AskedConfirmation{Name: "nightly-7-confirm-1", OldRun: "nightly-5-base-1", Run: "nightly-7-base-1", Pairs: 2},
+		Verdicts: []v1alpha1.SeriesVerdict{
+			{Verdict: "Regression", Reason: "Confirmed", Cell: "base", Figure: "ThroughputFramesPerSecond 64 NDR", Message: "it fell by 5.0 %"},
+			{Verdict: "Pass", Reason: "NoChange", Cell: "quiet"},
+		},
+	}
+	sections := withSeries(nil, SuiteState{Judged: judged})
+	var out bytes.Buffer
+	if err := writeText(&out, sections, asciiLetters.rule); err != nil {
+		t.Fatal(err)
+	}
+	const want = `Series
+Verdicts    of 3 series of execution nightly-7, 1 became worse
+Confirming  nightly-7-confirm-1 measures the versions of runs nightly-5-base-1 and nightly-7-base-1 by turns, 2 times each
+Progress    it is not made yet
+Change      Regression: 1 of 3 figures
+
+Verdict     Reason     Cell  Figure                            Why
+----------  ---------  ----  --------------------------------  ----------------
+Regression  Confirmed  base  ThroughputFramesPerSecond 64 NDR  it fell by 5.0 %
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+	judged = &v1alpha1.RegressionStatus{Problem: "too many points"}
+	if facts := withSeries(nil, SuiteState{Judged: judged})[0].facts; len(facts) != 1 || facts[0] != (fact{"Not judged", "too many points"}) {
+		t.Errorf("%+v", facts)
+	}
+}
+
+// TestSuiteCellVerdicts checks the column of the cells' verdicts, in the table and in the report.
+func TestSuiteCellVerdicts(t *testing.T) {
+	e := execution()
+	judged := &v1alpha1.RegressionStatus{Message: "of 2 series", Cells: []v1alpha1.CellVerdict{{Name: "nftables-rules-0", Verdict: "Regression", Gated: true}}}
+	const want = `
+Cell              State      Done  Of         kfps  P99 us  Series             Why
+----------------  ---------  ----  ------  -------  ------  -----------------  -----------
+nftables-rules-0  Succeeded   2/2  64 NDR  171.634  254.78  Regression, gated
+iptables-rules-0  Running     1/2  -             -       -  -                  NotAccepted
+`
+	var table, written bytes.Buffer
+	if err := WriteSuite(&table, e, SuiteState{Judged: judged}, FormatTable, Options{ASCII: true}); err != nil || !strings.Contains(table.String(), want) {
+		t.Errorf("%v\n%s", err, table.String())
+	}
+	doc := BuildSuite(e, nil, judged, "", time.Time{})
+	if err := WriteSuiteReport(&written, e, doc, FormatTable, Options{ASCII: true}); err != nil || !strings.Contains(written.String(), want) || !strings.Contains(written.String(), "Verdicts  of 2 series") {
+		t.Errorf("%v\n%s", err, written.String())
+	}
+}

@@ -1,0 +1,300 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/acceptance"
+	"vnfbench.io/operator/internal/suite"
+)
+
+// SuiteKind is the kind of the document of an execution.
+const SuiteKind = "BenchmarkSuiteReport"
+
+// SuiteDocument is what is known about an execution of a suite.
+type SuiteDocument struct {
+	APIVersion  string    `json:"apiVersion"`
+	Kind        string    `json:"kind"`
+	GeneratedAt time.Time `json:"generatedAt"`
+	// Completeness is Complete where every measurement succeeded.
+	Completeness Completeness `json:"completeness"`
+	Execution    Execution    `json:"execution"`
+	// Subject is what was tested; absent where the suite does not say it.
+	Subject *v1alpha1.Subject `json:"subject,omitempty"`
+	// Planned and Succeeded are the execution's conditions.
+	Planned   Outcome                    `json:"planned"`
+	Succeeded Outcome                    `json:"succeeded"`
+	Counts    v1alpha1.MeasurementCounts `json:"counts"`
+	// ControlDifferencePartsPerMillion is that between the two means of the control cell; absent without one.
+	ControlDifferencePartsPerMillion *int64      `json:"controlDifferencePartsPerMillion,omitempty"`
+	Cells                            []SuiteCell `json:"cells"`
+	// Regression is what the suite says of the series after the execution; absent where they were not judged.
+	Regression *v1alpha1.RegressionStatus `json:"regression,omitempty"`
+	// WrittenBy is the version of the program that wrote the document.
+	WrittenBy string `json:"writtenBy"`
+}
+
+// Execution names an execution of a suite.
+type Execution struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	UID       string `json:"uid"`
+	// Suite is that of the execution, or the execution itself where it was made by hand.
+	Suite string `json:"suite"`
+	// Order and Seed make the same order again.
+	Order          v1alpha1.MeasurementOrder `json:"order"`
+	Seed           int64                     `json:"seed"`
+	StartTime      *metav1.Time              `json:"startTime,omitempty"`
+	CompletionTime *metav1.Time              `json:"completionTime,omitempty"`
+}
+
+// SuiteCell is a cell with its measurements.
+type SuiteCell struct {
+	Name   string                        `json:"name"`
+	Values map[string]v1alpha1.AxisLabel `json:"values,omitempty"`
+	State  v1alpha1.MeasurementState     `json:"state"`
+	// Figure says which size and goal the figures are of. They are the means over the repeats.
+	Figure          string             `json:"figure,omitempty"`
+	FramesPerSecond *int64             `json:"framesPerSecond,omitempty"`
+	P99Nanoseconds  *int64             `json:"p99Nanoseconds,omitempty"`
+	Measurements    []SuiteMeasurement `json:"measurements"`
+}
+
+// SuiteMeasurement is one repeat of a cell.
+type SuiteMeasurement struct {
+	// Run names its last BenchmarkRun; absent where there was none.
+	Run string `json:"run,omitempty"`
+	v1alpha1.SuiteMeasurement
+	// Message says why it failed; absent where its run was deleted.
+	Message string `json:"message,omitempty"`
+	// Acceptance are the verdicts of its run; absent where it was deleted.
+	Acceptance []v1alpha1.Verdict `json:"acceptance,omitempty"`
+}
+
+// RunOutcome is what a document of an execution takes from a BenchmarkRun.
+type RunOutcome struct {
+	Message    string
+	Acceptance []v1alpha1.Verdict
+}
+
+// OutcomeOf returns what a document of an execution takes from a run.
+func OutcomeOf(run *v1alpha1.BenchmarkRun) RunOutcome {
+	return RunOutcome{outcome(run.Status.Conditions, v1alpha1.ConditionSucceeded).Message, slices.Clone(run.Status.Acceptance)}
+}
+
+// BuildSuite makes the document of an execution from those of its runs that exist, by their names, and from what its suite says of the series after it, or
+// nil.
+func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcome, judged *v1alpha1.RegressionStatus, version string, now time.Time) SuiteDocument {
+	status := execution.Status.DeepCopy()
+	doc := SuiteDocument{
+		APIVersion: APIVersion, Kind: SuiteKind, GeneratedAt: now.UTC(), Completeness: Partial,
+		Execution: Execution{
+			Namespace: execution.Namespace, Name: execution.Name, UID: string(execution.UID), Suite: suiteName(execution),
+			Order: execution.Spec.Template.Order, Seed: status.Seed, StartTime: status.StartTime, CompletionTime: status.CompletionTime,
+		},
+		Subject: execution.Spec.Template.Subject, Planned: outcome(status.Conditions, v1alpha1.ConditionPlanned), Succeeded: outcome(status.Conditions, v1alpha1.ConditionSucceeded),
+		Counts: status.Counts, ControlDifferencePartsPerMillion: status.ControlDifferencePartsPerMillion, Cells: []SuiteCell{}, Regression: judged, WrittenBy: version,
+	}
+	if doc.Succeeded.Status == metav1.ConditionTrue {
+		doc.Completeness = Complete
+	}
+	for i := range status.Cells {
+		cell := &status.Cells[i]
+		of := SuiteCell{Name: cell.Name, Values: cell.Values, State: cell.State, Figure: cell.Figure, FramesPerSecond: cell.FramesPerSecond, P99Nanoseconds: cell.P99Nanoseconds, Measurements: []SuiteMeasurement{}}
+		for repeat, m := range cell.Measurements {
+			measured := SuiteMeasurement{SuiteMeasurement: m}
+			if m.Attempts > 0 {
+				measured.Run = suite.RunName(execution.Name, cell.Name, repeat+1, int(m.Attempts))
+				measured.Acceptance = runs[measured.Run].Acceptance
+			}
+			if m.State == v1alpha1.MeasurementFailed {
+				measured.Message = runs[measured.Run].Message
+			}
+			of.Measurements = append(of.Measurements, measured)
+		}
+		doc.Cells = append(doc.Cells, of)
+	}
+	return doc
+}
+
+// Ended reports whether the execution has its outcome.
+func (d SuiteDocument) Ended() bool { return d.Succeeded.Status != metav1.ConditionUnknown }
+
+// suiteName returns the name of the suite of an execution, or the execution's own.
+func suiteName(execution *v1alpha1.BenchmarkSuiteRun) string {
+	if name := execution.Labels[v1alpha1.LabelSuite]; name != "" {
+		return name
+	}
+	return execution.Name
+}
+
+// WriteSuiteReport renders an execution with the matrix of its cells, its verdicts and its failures.
+func WriteSuiteReport(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument, format Format, opts Options) error {
+	switch format {
+	case FormatTable:
+		l := unicodeLetters
+		if opts.ASCII {
+			l = asciiLetters
+		}
+		return writeText(w, suiteReportSections(execution, doc, l), l.rule)
+	case FormatMarkdown:
+		return writeMarkdown(w, suiteReportSections(execution, doc, unicodeLetters))
+	case FormatJSON:
+		return encodeJSON(w, doc)
+	case FormatCSV:
+		return writeSuiteCSV(w, execution)
+	case FormatJUnit:
+		return writeSuiteJUnit(w, doc)
+	}
+	_, err := ParseFormat(string(format))
+	return err
+}
+
+func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument, l letters) []section {
+	state := SuiteState{Judged: doc.Regression}
+	parts := suiteSections(execution, state, l)
+	for _, part := range []section{matrixSection(execution, doc), suiteVerdicts(doc), suiteFailures(doc)} {
+		if len(part.rows) > 0 {
+			parts = append(parts, part)
+		}
+	}
+	return withSeries(parts, state)
+}
+
+// maxMatrixColumns is the most values that the last axis has in a table that people can read.
+const maxMatrixColumns = 12
+
+// matrixSection shows the throughput of the cells over the last axis, where there are two axes or more. Cells that do not have
+// all axes are in the table of cells alone.
+func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument) section {
+	axes := execution.Spec.Template.Matrix.Axes
+	if len(axes) < 2 {
+		return section{}
+	}
+	rest, last := axes[:len(axes)-1], axes[len(axes)-1].Name
+	var cells []SuiteCell
+	var values []v1alpha1.AxisLabel
+	for _, cell := range doc.Cells {
+		if len(cell.Values) != len(axes) {
+			continue
+		}
+		if cells = append(cells, cell); !slices.Contains(values, cell.Values[last]) {
+			values = append(values, cell.Values[last])
+		}
+	}
+	if len(values) > maxMatrixColumns {
+		return section{}
+	}
+	s := section{title: "Matrix, kfps by " + last}
+	for _, axis := range rest {
+		s.columns = append(s.columns, left(axis.Name))
+	}
+	for _, value := range values {
+		s.columns = append(s.columns, number(string(value)))
+	}
+	rows := map[string][]string{}
+	for _, cell := range cells {
+		var names []string
+		for _, axis := range rest {
+			names = append(names, string(cell.Values[axis.Name]))
+		}
+		key := strings.Join(names, "/")
+		if rows[key] == nil {
+			rows[key] = append(names, slices.Repeat([]string{none}, len(values))...)
+			s.rows = append(s.rows, rows[key])
+		}
+		// The first has the place: the control cell has the values of the one that it repeats.
+		if place := &rows[key][len(rest)+slices.Index(values, cell.Values[last])]; *place == none {
+			*place = known(cell.FramesPerSecond, kiloFrames)
+		}
+	}
+	return s
+}
+
+// suiteVerdicts counts the verdicts of each cell's repeats.
+func suiteVerdicts(doc SuiteDocument) section {
+	s := section{title: "Verdicts", columns: []column{left("Cell"), left("Criterion"), left("Of"), number("Passed"), number("Failed"), number("Inconclusive")}}
+	for _, cell := range doc.Cells {
+		var order []judgedFigure
+		counts := map[judgedFigure]map[v1alpha1.VerdictResult]int{}
+		for _, m := range cell.Measurements {
+			for _, v := range m.Acceptance {
+				key := judgedFigure{v.Criterion, v.FigureKey}
+				if counts[key] == nil {
+					counts[key], order = map[v1alpha1.VerdictResult]int{}, append(order, key)
+				}
+				counts[key][v.Result]++
+			}
+		}
+		for _, key := range order {
+			n := counts[key]
+			s.rows = append(s.rows, []string{cell.Name, key.criterion, acceptance.About(key.FigureKey),
+				strconv.Itoa(n[v1alpha1.VerdictPassed]), strconv.Itoa(n[v1alpha1.VerdictFailed]), strconv.Itoa(n[v1alpha1.VerdictInconclusive])})
+		}
+	}
+	return s
+}
+
+// suiteFailures lists the measurements that failed, with the reason of each.
+func suiteFailures(doc SuiteDocument) section {
+	s := section{title: "Failures", columns: []column{left("Run"), left("Reason"), left("Message")}}
+	for _, cell := range doc.Cells {
+		for _, m := range cell.Measurements {
+			if m.State == v1alpha1.MeasurementFailed {
+				s.rows = append(s.rows, []string{m.Run, m.Reason, orNone(m.Message)})
+			}
+		}
+	}
+	return s
+}
+
+// writeSuiteJUnit writes a test suite for the execution, with a case for its outcome and one for each repeat of each cell. Names of
+// cases have the suite's name and not the execution's, so that a CI system keeps their history. What has not ended fails.
+func writeSuiteJUnit(w io.Writer, doc SuiteDocument) error {
+	class := fmt.Sprintf("vnfbench.%s.%s", doc.Execution.Namespace, doc.Execution.Suite)
+	out := junitSuite{
+		Name: fmt.Sprintf("vnfbench %s/%s", doc.Execution.Namespace, doc.Execution.Name), Time: "0",
+		Properties: []junitProperty{{"execution", doc.Execution.Name}, {"seed", strconv.FormatInt(doc.Execution.Seed, 10)}, {"generatedAt", doc.GeneratedAt.Format(time.RFC3339)}},
+	}
+	if doc.Subject != nil {
+		out.Properties = append(out.Properties, junitProperty{"subject", subjectInWords(doc.Subject)})
+	}
+	if start, end := doc.Execution.StartTime, doc.Execution.CompletionTime; start != nil {
+		out.Timestamp = start.UTC().Format("2006-01-02T15:04:05")
+		if end != nil {
+			out.Time = strconv.FormatFloat(end.Sub(start.Time).Seconds(), 'f', -1, 64)
+		}
+	}
+	executed := junitCase{ClassName: class, Name: "executed", Time: "0"}
+	switch doc.Succeeded.Status {
+	case metav1.ConditionTrue:
+	case metav1.ConditionFalse:
+		executed.Failure = &junitFailure{Type: doc.Succeeded.Reason, Message: doc.Succeeded.Message}
+	default:
+		executed.Failure = &junitFailure{Type: v1alpha1.ReasonProgressing, Message: "the execution has not ended"}
+	}
+	out.Cases = append(out.Cases, executed)
+	for _, cell := range doc.Cells {
+		for repeat, m := range cell.Measurements {
+			c := junitCase{ClassName: class + "." + cell.Name, Name: fmt.Sprintf("repeat %d", repeat+1), Time: strconv.FormatInt(m.Seconds, 10)}
+			switch m.State {
+			case v1alpha1.MeasurementSucceeded:
+			case v1alpha1.MeasurementFailed:
+				c.Failure = &junitFailure{Type: m.Reason, Message: strings.TrimSpace(m.Run + ": " + m.Message)}
+			case v1alpha1.MeasurementSkipped:
+				c.Skipped = &junitSkipped{Message: "the execution ended before: " + doc.Succeeded.Reason}
+			default:
+				c.Failure = &junitFailure{Type: v1alpha1.ReasonProgressing, Message: "the measurement has not ended"}
+			}
+			out.Cases = append(out.Cases, c)
+		}
+	}
+	return encodeJUnit(w, out)
+}

@@ -1,0 +1,195 @@
+package suite
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// change is what a value does to an experiment: it sets a field, or merges a patch.
+type change struct {
+	// field is the one of the suite that the change is written in.
+	field string
+	path  path
+	value any
+	// patch is nil for a change that sets a field.
+	patch map[string]any
+}
+
+// apply changes a document and returns it.
+func (c change) apply(document map[string]any) (map[string]any, error) {
+	if c.patch != nil {
+		return merge(document, c.patch), nil
+	}
+	if err := c.path.set(document, runtime.DeepCopyJSONValue(c.value)); err != nil {
+		return nil, measure.Failf(v1alpha1.ReasonAxisPathNotFound, "name a field of spec.template.experiment, and an item of a list by its name", "%s is %q: %w", c.field, c.path.text, err)
+	}
+	return document, nil
+}
+
+// paths returns the fields that the change sets or removes.
+func (c change) paths() []path {
+	if c.patch == nil {
+		return []path{c.path}
+	}
+	return leaves(path{}, c.patch)
+}
+
+func leaves(at path, patch map[string]any) []path {
+	var out []path
+	for key, v := range patch {
+		below := at.child(token{field: key})
+		if within, ok := v.(map[string]any); ok {
+			out = append(out, leaves(below, within)...)
+		} else {
+			out = append(out, below)
+		}
+	}
+	return out
+}
+
+// merge applies a JSON merge patch as RFC 7396 section 2 writes it, and returns the document.
+func merge(document, patch map[string]any) map[string]any {
+	if document == nil {
+		document = map[string]any{}
+	}
+	for key, v := range patch {
+		switch v := v.(type) {
+		case nil:
+			delete(document, key)
+		case map[string]any:
+			within, _ := document[key].(map[string]any)
+			document[key] = merge(within, v)
+		default:
+			document[key] = runtime.DeepCopyJSONValue(v)
+		}
+	}
+	return document
+}
+
+// token is one step of a path: a field, or with item the item of that name in the field's list.
+type token struct{ field, item string }
+
+// path leads to a field of an experiment.
+type path struct {
+	text   string
+	tokens []token
+}
+
+var step = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9]*)(?:\[([a-zA-Z0-9][-a-zA-Z0-9]*)\])?$`)
+
+// parsePath reads a path such as chain[fw].firewall.rules.
+func parsePath(text string) (path, error) {
+	p := path{text: text}
+	for _, part := range strings.Split(text, ".") {
+		found := step.FindStringSubmatch(part)
+		if found == nil {
+			return p, fmt.Errorf("%q is neither a field nor a field with the name of an item, in the path %q", part, text)
+		}
+		p.tokens = append(p.tokens, token{field: found[1]})
+		if found[2] != "" {
+			p.tokens = append(p.tokens, token{item: found[2]})
+		}
+	}
+	if p.tokens[len(p.tokens)-1].field == "" {
+		return p, fmt.Errorf("the path %q ends with an item of a list, and a value can only be set to a field", text)
+	}
+	return p, nil
+}
+
+func (p path) String() string {
+	var out strings.Builder
+	for i, t := range p.tokens {
+		switch {
+		case t.field == "":
+			out.WriteString("[" + t.item + "]")
+		case i > 0:
+			out.WriteString("." + t.field)
+		default:
+			out.WriteString(t.field)
+		}
+	}
+	return out.String()
+}
+
+func (p path) parent() path { return path{tokens: p.tokens[:len(p.tokens)-1]} }
+
+func (p path) child(t token) path {
+	return path{tokens: append(p.tokens[:len(p.tokens):len(p.tokens)], t)}
+}
+
+// set sets the field. It makes objects on the way that do not exist, and no items of lists.
+func (p path) set(document map[string]any, v any) error {
+	at := any(document)
+	for i, t := range p.tokens {
+		here := path{tokens: p.tokens[:i]}
+		if t.field == "" {
+			item, err := find(at, t.item, here)
+			if err != nil {
+				return err
+			}
+			at = item
+			continue
+		}
+		fields, ok := at.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%s is no object, so it has no field %q", here, t.field)
+		}
+		if i == len(p.tokens)-1 {
+			fields[t.field] = v
+			return nil
+		}
+		if _, exists := fields[t.field]; !exists {
+			if p.tokens[i+1].field == "" {
+				return fmt.Errorf("there is no list %s", path{tokens: p.tokens[:i+1]})
+			}
+			fields[t.field] = map[string]any{}
+		}
+		at = fields[t.field]
+	}
+	return nil
+}
+
+var (
+	unknownName = regexp.MustCompile(`unknown field "([^"]+)"`)
+	listIndex   = regexp.MustCompile(`\[\d+\]`)
+)
+
+// leadsThrough reports whether an error of the strict decoder is about a field on the path. The decoder names an item
+// of a list by its index.
+func (p path) leadsThrough(err error) bool {
+	found := unknownName.FindStringSubmatch(err.Error())
+	if found == nil {
+		return false
+	}
+	var fields []string
+	for _, t := range p.tokens {
+		if t.field != "" {
+			fields = append(fields, t.field)
+		}
+	}
+	return strings.HasPrefix(strings.Join(fields, ".")+".", listIndex.ReplaceAllString(found[1], "")+".")
+}
+
+// find returns the item of a list that has a name.
+func find(at any, name string, here path) (any, error) {
+	list, ok := at.([]any)
+	if !ok {
+		return nil, fmt.Errorf("%s is no list, so it has no item %q", here, name)
+	}
+	var names []string
+	for _, item := range list {
+		if fields, ok := item.(map[string]any); ok {
+			if fields["name"] == name {
+				return fields, nil
+			}
+			names = append(names, fmt.Sprintf("%q", fields["name"]))
+		}
+	}
+	return nil, fmt.Errorf("%s has no item %q, and has %s", here, name, strings.Join(names, ", "))
+}

@@ -1,0 +1,429 @@
+// Package suite makes the cells of a suite and their order: the template of a suite goes in; the names, values and
+// experiments of its cells come out, the order in which they are measured, and how long that takes.
+//
+// It is pure. The same template and seed give the same cells in the same order, so an execution that was
+// interrupted finds its place by the number of measurements that have ended.
+package suite
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	strictjson "sigs.k8s.io/json"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/excerpt"
+	"vnfbench.io/operator/internal/measure"
+)
+
+// maxCombinations bounds the work for a matrix of which most cells are excluded.
+const maxCombinations = 100_000
+
+// maxCellBytes bounds the experiment of a cell: the base and one patch of the largest size.
+const maxCellBytes = 2 * v1alpha1.MaxExperimentBytes
+
+// controlSuffix ends the name of the control cell.
+const controlSuffix = "-control"
+
+// Cell is one experiment of a suite.
+type Cell struct {
+	// Name is a part of a DNS label, of at most maxNameBytes, or with controlSuffix.
+	Name string
+	// Values are those of the axes, by their names.
+	Values v1alpha1.Combination
+	// Control is the index of the cell that this one repeats, or -1.
+	Control int
+
+	changes []change
+}
+
+// Suite has the cells of a template.
+type Suite struct {
+	Cells []Cell
+	base  map[string]any
+}
+
+// parsing makes sure that templates are parsed one after the other: while a large one is parsed, each of its cells takes memory.
+var parsing sync.Mutex
+
+// Parse checks a template and returns its cells. Its error is a *measure.Failure that names the field and the remedy. It works on one
+// template at a time.
+func Parse(template *v1alpha1.SuiteTemplate) (*Suite, error) {
+	parsing.Lock()
+	defer parsing.Unlock()
+	return parse(template)
+}
+
+func parse(template *v1alpha1.SuiteTemplate) (*Suite, error) {
+	if bytes := bytesOf(template); bytes > maxTemplateBytes {
+		return nil, measure.Failf(v1alpha1.ReasonInvalidMatrix, "set fields by their paths instead of patches, or make several suites",
+			"spec.template: its experiment, values and patches have %d bytes, and %d is the most", bytes, maxTemplateBytes)
+	}
+	if err := checkSubject(template.Subject); err != nil {
+		return nil, err
+	}
+	base, err := object("spec.template.experiment", template.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	axes, err := axesOf(template.Matrix.Axes)
+	if err != nil {
+		return nil, err
+	}
+	s := &Suite{base: base}
+	if err := s.span(axes, template.Matrix.Exclude); err != nil {
+		return nil, err
+	}
+	s.shorten()
+	for i := range template.Matrix.Include {
+		if err := s.include(axes, &template.Matrix.Include[i], i); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.checkSize(); err != nil {
+		return nil, err
+	}
+	if err := s.addControl(template.ControlCell); err != nil {
+		return nil, err
+	}
+	if err := s.checkTable(); err != nil {
+		return nil, err
+	}
+	if cells, repeats := len(s.Cells), repeatsOf(template); cells*repeats > v1alpha1.MaxSuiteMeasurements {
+		return nil, measure.Failf(v1alpha1.ReasonTooManyCells, "lower spec.template.repeats, or exclude combinations",
+			"spec.template.repeats: %d cells with %d repeats are %d measurements, and %d is the most", cells, repeats, cells*repeats, v1alpha1.MaxSuiteMeasurements)
+	}
+	return s, s.check()
+}
+
+// checkSubject refuses texts that no series takes, before anything is measured for one.
+func checkSubject(subject *v1alpha1.Subject) error {
+	if subject == nil {
+		return nil
+	}
+	for _, field := range []struct{ name, text string }{{"name", subject.Name}, {"version", subject.Version}, {"revision", subject.Revision}} {
+		if excerpt.Printable(field.text) != field.text || strings.ContainsAny(field.text, "\n\t") {
+			return measure.Failf(v1alpha1.ReasonInvalidExperiment, "remove them", "spec.template.subject.%s has control characters", field.name)
+		}
+	}
+	return nil
+}
+
+// maxTemplateBytes bounds all JSON of a template together: an execution has the template and the table of its cells, and both
+// have to fit into one object.
+const maxTemplateBytes = 256 << 10
+
+// bytesOf returns how much JSON a template has.
+func bytesOf(template *v1alpha1.SuiteTemplate) int {
+	bytes := len(template.Experiment.Raw)
+	for _, axis := range template.Matrix.Axes {
+		for _, value := range axis.Values {
+			bytes += len(value.Raw)
+		}
+		for _, variant := range axis.Variants {
+			bytes += len(variant.Patch.Raw)
+		}
+	}
+	for _, included := range template.Matrix.Include {
+		if included.Patch != nil {
+			bytes += len(included.Patch.Raw)
+		}
+		bytes += bytesOfCombination(included.Values)
+	}
+	for _, excluded := range template.Matrix.Exclude {
+		bytes += bytesOfCombination(excluded)
+	}
+	return bytes
+}
+
+func bytesOfCombination(of v1alpha1.Combination) (bytes int) {
+	for name, label := range of {
+		bytes += len(name) + len(label)
+	}
+	return bytes
+}
+
+// repeatsOf returns the number of repeats, which is 1 in a template that was stored without one.
+func repeatsOf(template *v1alpha1.SuiteTemplate) int { return max(1, int(template.Repeats)) }
+
+// span makes a cell for each combination that is not excluded, the last axis changing first.
+func (s *Suite) span(axes []axis, exclude []v1alpha1.Combination) error {
+	product := 1
+	for _, a := range axes {
+		if product *= len(a.values); product > maxCombinations {
+			return tooManyCells("the axes have more than %d combinations, before any are excluded", maxCombinations)
+		}
+	}
+	if err := checkExcluded(axes, exclude); err != nil {
+		return err
+	}
+	used := make([]bool, len(exclude))
+	for n := range product {
+		cell, names := Cell{Values: v1alpha1.Combination{}, Control: -1}, []string(nil)
+		for i, left := len(axes)-1, n; i >= 0; i-- {
+			value := axes[i].values[left%len(axes[i].values)]
+			left /= len(axes[i].values)
+			cell.Values[axes[i].name] = value.label
+			cell.changes, names = append(cell.changes, value.change), append(names, value.inName)
+		}
+		// The last axis came first.
+		slices.Reverse(cell.changes)
+		slices.Reverse(names)
+		cell.Name = strings.Join(names, "-")
+		excluded := false
+		for i, combination := range exclude {
+			if contains(cell.Values, combination) {
+				excluded, used[i] = true, true
+			}
+		}
+		if excluded {
+			continue
+		}
+		if s.Cells = append(s.Cells, cell); len(s.Cells) > v1alpha1.MaxSuiteCells {
+			// The rest is not looked at: the product says how many there are at most.
+			return tooManyCells("spec.template.matrix has more than %d cells (%d combinations before any are excluded)", v1alpha1.MaxSuiteCells, product)
+		}
+	}
+	if i := slices.Index(used, false); i >= 0 {
+		return measure.Failf(v1alpha1.ReasonInvalidMatrix, "correct or remove it", "spec.template.matrix.exclude[%d] leaves out no cell", i)
+	}
+	return nil
+}
+
+func tooManyCells(format string, args ...any) error {
+	return measure.Failf(v1alpha1.ReasonTooManyCells, "remove values, exclude combinations, or make several suites", format, args...)
+}
+
+// contains reports whether a cell has all values of a combination.
+func contains(values, combination v1alpha1.Combination) bool {
+	for name, label := range combination {
+		if values[name] != label {
+			return false
+		}
+	}
+	return true
+}
+
+func checkExcluded(axes []axis, exclude []v1alpha1.Combination) error {
+	for i, combination := range exclude {
+		if _, err := changesOf(axes, combination, fmt.Sprintf("spec.template.matrix.exclude[%d]", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// include adds one cell.
+func (s *Suite) include(axes []axis, included *v1alpha1.IncludedCell, index int) error {
+	field := fmt.Sprintf("spec.template.matrix.include[%d]", index)
+	changes, err := changesOf(axes, included.Values, field+".values")
+	if err != nil {
+		return err
+	}
+	if included.Patch != nil {
+		patch, err := object(field+".patch", *included.Patch)
+		if err != nil {
+			return err
+		}
+		changes = append(changes, change{field: field, patch: patch})
+	}
+	if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Name == included.Name }) {
+		return measure.Failf(v1alpha1.ReasonInvalidMatrix, "give it another name", "%s.name: another cell has the name %q", field, included.Name)
+	}
+	s.Cells = append(s.Cells, Cell{Name: included.Name, Values: included.Values, Control: -1, changes: changes})
+	return nil
+}
+
+// changesOf returns what the values of a combination change, in the order of the axes.
+func changesOf(axes []axis, combination v1alpha1.Combination, field string) ([]change, error) {
+	var changes []change
+	found := 0
+	for _, a := range axes {
+		label, has := combination[a.name]
+		if !has {
+			continue
+		}
+		found++
+		i := slices.IndexFunc(a.values, func(v value) bool { return v.label == label })
+		if i < 0 {
+			return nil, measure.Failf(v1alpha1.ReasonInvalidMatrix, "use one of "+a.labels(), "%s: axis %q has no value %q", field, a.name, label)
+		}
+		changes = append(changes, a.values[i].change)
+	}
+	if found < len(combination) {
+		for _, name := range slices.Sorted(maps.Keys(combination)) {
+			if !slices.ContainsFunc(axes, func(a axis) bool { return a.name == name }) {
+				return nil, measure.Failf(v1alpha1.ReasonInvalidMatrix, "name one of spec.template.matrix.axes", "%s: there is no axis %q", field, name)
+			}
+		}
+	}
+	return changes, nil
+}
+
+func (s *Suite) checkSize() error {
+	switch cells := len(s.Cells); {
+	case cells == 0:
+		return measure.Failf(v1alpha1.ReasonInvalidMatrix, "exclude fewer combinations", "spec.template.matrix.exclude leaves out every cell")
+	case cells > v1alpha1.MaxSuiteCells:
+		return tooManyCells("spec.template.matrix has %d cells, and %d is the most", cells, v1alpha1.MaxSuiteCells)
+	}
+	return nil
+}
+
+// maxTableValueBytes bounds the values of all cells together, as JSON: with the figures of 2,000 measurements, which have up to 400 KiB,
+// and with the template, they have to fit into one object.
+const maxTableValueBytes = 256 << 10
+
+// checkTable refuses cells whose values have no room in the status.
+func (s *Suite) checkTable() error {
+	bytes := 0
+	for i := range s.Cells {
+		text, err := json.Marshal(s.Cells[i].Values)
+		if err != nil {
+			return fmt.Errorf("encoding the values of cell %q: %w", s.Cells[i].Name, err)
+		}
+		bytes += len(text)
+	}
+	if bytes > maxTableValueBytes {
+		return measure.Failf(v1alpha1.ReasonTooManyCells, "shorten the names of axes, values and variants, exclude combinations, or make several suites",
+			"spec.template.matrix: the values of its %d cells have %d bytes in the status, and %d is the most", len(s.Cells), bytes, maxTableValueBytes)
+	}
+	return nil
+}
+
+// addControl adds the control cell.
+func (s *Suite) addControl(name string) error {
+	if name == "" {
+		return nil
+	}
+	i := slices.IndexFunc(s.Cells, func(c Cell) bool { return c.Name == name })
+	if i < 0 {
+		return measure.Failf(v1alpha1.ReasonInvalidMatrix, "name one of the cells, such as "+s.Cells[0].Name, "spec.template.controlCell: there is no cell %q", name)
+	}
+	control := s.Cells[i]
+	control.Name, control.Control = name+controlSuffix, i
+	if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Name == control.Name }) {
+		return measure.Failf(v1alpha1.ReasonInvalidMatrix, "give that cell another name", "spec.template.controlCell: a cell has the name of the control cell, %q", control.Name)
+	}
+	s.Cells = append(s.Cells, control)
+	return nil
+}
+
+// Experiment returns the experiment of a cell, in the form of JSON.
+func (s *Suite) Experiment(cell int) (map[string]any, error) {
+	document := runtime.DeepCopyJSON(s.base)
+	for _, c := range s.Cells[cell].changes {
+		var err error
+		if document, err = c.apply(document); err != nil {
+			return nil, err
+		}
+	}
+	return document, nil
+}
+
+// check makes each experiment and reads it as the API's type.
+func (s *Suite) check() error {
+	base, unknown, err := decode("spec.template.experiment", s.base)
+	if err != nil {
+		return err
+	}
+	if len(unknown) > 0 {
+		return invalidExperiment("spec.template.experiment", unknown[0])
+	}
+	for i := range s.Cells {
+		document, err := s.Experiment(i)
+		if err != nil {
+			return err
+		}
+		what := fmt.Sprintf("cell %q", s.Cells[i].Name)
+		experiment, unknown, err := decode(what, document)
+		if err != nil {
+			return err
+		}
+		if len(unknown) > 0 {
+			return unknownField(&s.Cells[i], unknown[0])
+		}
+		if bringsDisk(experiment) && !bringsDisk(base) {
+			return measure.Failf(v1alpha1.ReasonInvalidExperiment, "put a function Custom into spec.template.experiment.chain, where admission checks whether its author may create pods",
+				"%s: only a variant or a value brings the function Custom", what)
+		}
+	}
+	return nil
+}
+
+func invalidExperiment(what string, err error) error {
+	return measure.Failf(v1alpha1.ReasonInvalidExperiment, "write it as spec.experiment of a BenchmarkRun; `kubectl explain benchmarkrun.spec.experiment --recursive` lists its fields", "%s: %w", what, err)
+}
+
+// decode reads an experiment as the API's type. unknown are errors about fields that it does not have.
+func decode(what string, document map[string]any) (experiment *v1alpha1.Experiment, unknown []error, err error) {
+	text, err := json.Marshal(document)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encoding %s: %w", what, err)
+	}
+	if len(text) > maxCellBytes {
+		return nil, nil, measure.Failf(v1alpha1.ReasonInvalidExperiment, "shorten its patches", "%s: its experiment has %d bytes, and %d is the most", what, len(text), maxCellBytes)
+	}
+	experiment = &v1alpha1.Experiment{}
+	if unknown, err = strictjson.UnmarshalStrict(text, experiment); err != nil {
+		return nil, nil, invalidExperiment(what, err)
+	}
+	return experiment, unknown, nil
+}
+
+// unknownField returns the error about a field that experiments do not have: it names the path of an axis if the field is on it.
+func unknownField(cell *Cell, err error) error {
+	for _, c := range cell.changes {
+		if c.patch == nil && c.path.leadsThrough(err) {
+			return measure.Failf(v1alpha1.ReasonAxisPathNotFound, "`kubectl explain benchmarkrun.spec.experiment --recursive` lists the fields",
+				"%s is %q, and an experiment has no such field: %w", c.field, c.path.text, err)
+		}
+	}
+	return invalidExperiment(fmt.Sprintf("cell %q", cell.Name), err)
+}
+
+// bringsDisk reports whether the chain has a function Custom, for which its author needs the right to create pods.
+func bringsDisk(experiment *v1alpha1.Experiment) bool {
+	return slices.ContainsFunc(experiment.Chain, func(f v1alpha1.NetworkFunction) bool { return f.Function == v1alpha1.FunctionCustom })
+}
+
+// object decodes a JSON object of bounded size. Whole numbers stay whole.
+func object(field string, raw apiextensionsv1.JSON) (map[string]any, error) {
+	if len(raw.Raw) > v1alpha1.MaxExperimentBytes {
+		return nil, measure.Failf(v1alpha1.ReasonInvalidExperiment, "shorten it", "%s has %d bytes, and %d is the most", field, len(raw.Raw), v1alpha1.MaxExperimentBytes)
+	}
+	var decoded map[string]any
+	if err := utiljson.Unmarshal(raw.Raw, &decoded); err != nil || decoded == nil {
+		return nil, measure.Failf(v1alpha1.ReasonInvalidExperiment, "write an object with fields", "%s is no JSON object", field)
+	}
+	if isDeeper(decoded, maxDepth) {
+		return nil, measure.Failf(v1alpha1.ReasonInvalidExperiment, "write the fields of an experiment", "%s has more than %d levels of objects and lists", field, maxDepth)
+	}
+	return decoded, nil
+}
+
+// maxDepth is how deep an experiment or a patch may be nested, several times what an experiment is. The fields of deeper ones
+// would take memory that grows with the square of the depth.
+const maxDepth = 32
+
+// isDeeper reports whether decoded JSON has more levels of objects and lists than that.
+func isDeeper(decoded any, levels int) bool {
+	switch decoded := decoded.(type) {
+	case map[string]any:
+		for _, v := range decoded {
+			if levels == 0 || isDeeper(v, levels-1) {
+				return true
+			}
+		}
+	case []any:
+		return levels == 0 && len(decoded) > 0 || slices.ContainsFunc(decoded, func(v any) bool { return isDeeper(v, levels-1) })
+	}
+	return false
+}
