@@ -175,7 +175,7 @@ func TestCellsOfSamplesAreAdmitted(t *testing.T) {
 
 // TestConfirmationIsImmutable checks that what an execution was made for can neither be changed, added nor removed.
 func TestConfirmationIsImmutable(t *testing.T) {
-	const question = "{suite: nightly, cell: base, run: nightly-7-base-1, cause: Step, firstPair: 1}"
+	const question = "{suite: nightly, cell: base, oldRun: nightly-5-base-1, run: nightly-7-base-1, cause: Step, firstPair: 1}"
 	for name, test := range map[string]struct {
 		before string
 		change func(spec map[string]any)
@@ -183,7 +183,7 @@ func TestConfirmationIsImmutable(t *testing.T) {
 		"changed": {question, func(spec map[string]any) { spec["confirmation"].(map[string]any)["firstPair"] = int64(2) }},
 		"removed": {question, func(spec map[string]any) { delete(spec, "confirmation") }},
 		"added": {"", func(spec map[string]any) {
-			spec["confirmation"] = map[string]any{"suite": "nightly", "cell": "base", "run": "r", "cause": "Step", "firstPair": int64(1)}
+			spec["confirmation"] = map[string]any{"suite": "nightly", "cell": "base", "oldRun": "o", "run": "r", "cause": "Step", "firstPair": int64(1)}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
