@@ -114,7 +114,8 @@ func watchedRegression(metric v1alpha1.Metric) string {
 	return fmt.Sprintf("  regression: {marginPercent: 2, maximumExtraRuns: 24, gate: [{metric: %s}]}\n", metric)
 }
 
-// suite returns a suite of a firewall that measures the figure.
+// suite returns a suite of a firewall that measures the figure. Frames go in one direction: the lab has two cores, and the API server
+// and the operator need the one that does not send.
 func (w *watched) suite(name string, rules int, axes, judged string, repeats int) string {
 	return fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
 kind: BenchmarkSuite
@@ -128,7 +129,7 @@ spec:
       startupSeconds: 120
       deadlineSeconds: 600
       chain: [{name: fw, function: Firewall, firewall: {backend: iptables, mode: Stateless, rules: %d}}]
-      traffic: {frameBytes: [64]}
+      traffic: {frameBytes: [64], directions: Forward}
       measurements:
         warmUpMilliseconds: 200
         %s

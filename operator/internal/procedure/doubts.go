@@ -28,13 +28,23 @@ func doubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 	return distinct(out)
 }
 
-// loadDoubtsOf returns the same for figures of a load, which has to be sent in full.
+// loadDoubtsOf returns the same for figures of a load, which has to be sent in full without a queue that grows.
 func loadDoubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
+	return loadDoubts(records, grownTooMuch)
+}
+
+// rateDoubtsOf returns the same for forwarding rates. How long the frames in the driver's ring took to leave is known, and part
+// of the rate.
+func rateDoubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
+	return loadDoubts(records, grownBehindRing)
+}
+
+func loadDoubts(records []measure.Record, grown func(measure.Record) bool) []v1alpha1.DoubtCode {
 	out := doubtsOf(records)
 	if slices.ContainsFunc(records, fellShort) {
 		out = append(out, v1alpha1.DoubtLoadNotReached)
 	}
-	if slices.ContainsFunc(records, grownTooMuch) {
+	if slices.ContainsFunc(records, grown) {
 		out = append(out, v1alpha1.DoubtQueueGrowing)
 	}
 	return distinct(out)

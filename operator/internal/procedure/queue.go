@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -25,6 +26,17 @@ const (
 // explains: the load is more than the device forwards, and a longer trial has longer delays.
 func grownTooMuch(r measure.Record) bool {
 	return r.Outcome.QueueGrowth()-r.Outcome.Excusable() > maxGrowth
+}
+
+// grownBehindRing reports the same of a queue behind the driver's ring.
+func grownBehindRing(r measure.Record) bool {
+	return slices.ContainsFunc(r.Outcome.Directions, func(d measure.DirectionOutcome) bool {
+		ring := int64(0)
+		if r.Outcome.Hop == measure.HopInline {
+			ring = d.DrainNanoseconds
+		}
+		return time.Duration(d.QueueGrowthNanoseconds-ring)-r.Outcome.Excusable() > maxGrowth
+	})
 }
 
 func growth(r measure.Record) string {

@@ -2,6 +2,9 @@ package procedure
 
 import (
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -41,6 +44,37 @@ func TestReceiveRate(t *testing.T) {
 	}
 	if first := got.Trials[0]; first.LossPartsPerMillion != 750_500 || first.OfferedFramesPerSecond != 2_000_000 {
 		t.Errorf("%+v", first)
+	}
+}
+
+// Overload fills the driver's ring, and the rate counts the time in which it empties. How long a deeper queue takes is known less well.
+func TestReceiveRateOfQueues(t *testing.T) {
+	for name, test := range map[string]struct {
+		hop    measure.Hop
+		growth time.Duration
+		want   []v1alpha1.DoubtCode
+	}{
+		"the ring":                        {measure.HopInline, 7600 * time.Microsecond, nil},
+		"a queue behind the ring":         {measure.HopInline, 20 * time.Millisecond, []v1alpha1.DoubtCode{v1alpha1.DoubtQueueGrowing}},
+		"a ring that is not the device's": {measure.HopTap, 7600 * time.Microsecond, []v1alpha1.DoubtCode{v1alpha1.DoubtQueueGrowing}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			instr, b := receiveRate(), newBench(hardCap())
+			b.spoil = func(r *measure.Record) {
+				if r.Stage == stageReceiveRate {
+					r.Outcome.Hop = test.hop
+					r.Outcome.Directions[1].DrainNanoseconds = (7500 * time.Microsecond).Nanoseconds()
+					r.Outcome.Directions[1].QueueGrowthNanoseconds = test.growth.Nanoseconds()
+				}
+			}
+			records, err := b.run(t, instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, Results(instr, records).Frames[0].ReceiveRate.Doubts); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
