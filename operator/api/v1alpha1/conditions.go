@@ -295,6 +295,12 @@ const (
 	ReasonExecutionDeleted = "ExecutionDeleted"
 	// ReasonPointsNotKept: the figures of a measurement could not be kept as points of series. A measurement has it.
 	ReasonPointsNotKept = "PointsNotKept"
+	// ReasonImageLabelsUnreadable: the registry does not give the labels of the image that spec.template.subject.fromImage names.
+	ReasonImageLabelsUnreadable = "ImageLabelsUnreadable"
+	// ReasonImageLabelsInvalid: the image lacks a label, or one of them cannot be used.
+	ReasonImageLabelsInvalid = "ImageLabelsInvalid"
+	// ReasonRegistryNotAllowed: the administrator does not let the operator read from the image's registry.
+	ReasonRegistryNotAllowed = "RegistryNotAllowed"
 
 	// ReasonConfirming: a change is suspected, and the old and the new version are measured again by turns.
 	ReasonConfirming = "Confirming"

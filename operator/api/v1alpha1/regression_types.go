@@ -23,9 +23,8 @@ type SuiteRegression struct {
 	// +kubebuilder:validation:Maximum=50
 	MarginPercent int32 `json:"marginPercent,omitempty"`
 
-	// gate selects series. A regression of one makes the condition Succeeded of the suite False, with the reason RegressionFound. So does, with
-	// NotConfirmed, a series that is Inconclusive, and, with GateWithoutSeries, an entry that selects none. Absent: none does, and regressions
-	// are only reported.
+	// gate selects series. A regression of one makes Succeeded of the suite False, with RegressionFound. So does, with NotConfirmed, a
+	// series that is Inconclusive, and, with GateWithoutSeries, an entry that selects none. Absent: regressions are only reported.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

@@ -54,6 +54,9 @@ func TestBadSuitesAreRefused(t *testing.T) {
 		"a gate of nothing": {"spec.regression", "{gate: [{goal: NDR}]}", "spec.regression.gate[0].metric"},
 		"a gate of loss":    {"spec.regression", "{gate: [{metric: LossPartsPerMillion}]}", "spec.regression.gate[0].metric"},
 		"a loss of 1001 %":  {"spec.regression", "{gate: [{metric: BackToBackFrames, leastLossPercent: 1001}]}", "less than or equal to 1000"},
+		"no subject":        {"spec.template.subject", "{version: a}", "subject needs a name or fromImage"},
+		"two images":        {"spec.template.subject", "{image: 'a@b', fromImage: {function: r1}}", "fromImage sets image; leave it out"},
+		"labels of nothing": {"spec.template.subject", "{fromImage: {}}", "spec.template.subject.fromImage.function"},
 		"no place":          {"spec.regression", "{acknowledgements: [{kind: Accepted}]}", "give either revision or run"},
 		"two places":        {"spec.regression", "{acknowledgements: [{kind: Accepted, revision: a, run: b}]}", "give either revision or run"},
 		"an unknown kind":   {"spec.regression", "{acknowledgements: [{kind: Wanted, revision: a}]}", "supported values"},
@@ -76,6 +79,7 @@ func TestBadSuitesAreRefused(t *testing.T) {
 		"the suite":   object(t, goodSuite, nil),
 		"regression":  object(t, goodSuite, map[string]string{"spec.regression": "{marginPercent: 1, gate: [{metric: ThroughputFramesPerSecond, goal: NDR, cells: [size-64], leastLossPercent: 3}], acknowledgements: [{kind: Expected, revision: a}]}"}),
 		"variants":    object(t, goodSuite, map[string]string{axes: "[{name: a, variants: [{name: x, patch: {}}]}]"}),
+		"labels":      object(t, goodSuite, map[string]string{"spec.template.subject": "{version: a, fromImage: {function: r1}}"}),
 		"no chain":    object(t, goodSuite, map[string]string{experiment: "{}"}),
 		"odd members": object(t, goodSuite, map[string]string{experiment: "{chain: [5, {name: r}, {function: Router}]}"}),
 	} {

@@ -17,12 +17,12 @@ const (
 
 // SuiteTemplate is what one execution of a suite measures, and in which order.
 type SuiteTemplate struct {
-	// subject says what is tested. Absent: the reports name nothing.
+	// subject says what is tested. Absent: not known.
 	// +optional
-	Subject *Subject `json:"subject,omitempty"`
+	Subject *SuiteSubject `json:"subject,omitempty"`
 
 	// experiment is written as spec.experiment of a BenchmarkRun, and is what all cells have in common. The API server has no
-	// schema of it here: the operator checks each cell as a BenchmarkRun before the first one is measured. At most 32 KiB.
+	// schema of it: the operator checks each cell before the first one is measured. At most 32 KiB.
 	// +required
 	// +kubebuilder:validation:Type=object
 	Experiment apiextensionsv1.JSON `json:"experiment,omitzero"`
@@ -31,16 +31,14 @@ type SuiteTemplate struct {
 	// +optional
 	Matrix Matrix `json:"matrix,omitzero"`
 
-	// repeats is how often each cell is measured, each time by a separate BenchmarkRun, and so with a separate
-	// deployment. Cells times repeats is at most 2000. Default 1.
+	// repeats is how often each cell is measured, each time by a BenchmarkRun with its own deployment. Cells times repeats is at most 2000. Default 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50
 	Repeats int32 `json:"repeats,omitempty"`
 
-	// order is how the cells follow each other within a repeat. Each repeat has every cell once (a block) before the next
-	// one begins. Random, the default, orders each block again by the seed; Declared takes the order of the matrix.
+	// order is how the cells follow each other within a repeat (a block), which has every cell once. Random, the default, orders each block again by the seed; Declared takes the order of the matrix.
 	// +optional
 	// +kubebuilder:default=Random
 	Order MeasurementOrder `json:"order,omitempty"`
@@ -52,13 +50,13 @@ type SuiteTemplate struct {
 	Seed *int64 `json:"seed,omitempty"`
 
 	// controlCell names a cell that is measured twice in each repeat, the second time as a cell with "-control" after its
-	// name. Both measure the same, so their difference is what the testbed adds by chance (an A/A control). Absent: none.
+	// name: their difference is what chance adds (an A/A control). Absent: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
 	ControlCell string `json:"controlCell,omitempty"`
 
-	// maximumAttempts is how often a measurement is tried whose BenchmarkRun could not measure for a cause that may pass,
-	// as an image that cannot be pulled. A verdict is never tried again. Default 2.
+	// maximumAttempts is how often a measurement is tried that fails for a cause that may pass, as an image that cannot be
+	// pulled. A verdict is never tried again. Default 2.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=1
@@ -70,8 +68,8 @@ type SuiteTemplate struct {
 	// +kubebuilder:default=false
 	FailFast bool `json:"failFast,omitempty"`
 
-	// maximumDurationMinutes is how long the execution may take from its start, waiting included. Then the BenchmarkRun that
-	// is active is deleted, and the rest is skipped. Absent: no limit.
+	// maximumDurationMinutes is how long the execution may take, waiting included. Then its active BenchmarkRun is deleted,
+	// and the rest is skipped. Absent: no limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=43200
@@ -81,7 +79,7 @@ type SuiteTemplate struct {
 // Subject is what a suite tests: a version of a network function.
 type Subject struct {
 	// name of what is tested.
-	// +required
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
 	Name string `json:"name,omitempty"`
@@ -101,16 +99,40 @@ type Subject struct {
 	// +kubebuilder:validation:MaxLength=500
 	URL string `json:"url,omitempty"`
 
-	// time is when the revision was made. A run of a revision that is older than one that the suite measured before is kept, and is in no
-	// verdict. A time after the measurement counts as not known. Absent: not known.
+	// time is when the revision was made. Runs of a revision that is older than one that was measured before are in no verdict.
+	// Absent, or after the measurement: not known.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`
+
+	// image with its digest. fromImage sets it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image,omitempty"`
+}
+
+// SuiteSubject is what a suite tests, as its author or the labels of an image say it.
+// +kubebuilder:validation:XValidation:rule="has(self.name) || has(self.fromImage)",message="subject needs a name or fromImage",fieldPath=".name"
+// +kubebuilder:validation:XValidation:rule="!has(self.image) || !has(self.fromImage)",message="fromImage sets image; leave it out",fieldPath=".image"
+type SuiteSubject struct {
+	Subject `json:",inline"`
+
+	// fromImage takes absent fields from the OCI labels of an image.
+	// +optional
+	FromImage *SubjectImage `json:"fromImage,omitempty"`
+}
+
+// SubjectImage names the image whose labels say what is tested.
+type SubjectImage struct {
+	// function whose custom.containerDisk is the image.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	Function string `json:"function,omitempty"`
 }
 
 // Matrix spans the cells of a suite.
 type Matrix struct {
-	// axes are applied to the experiment in their order: a later one may set a field within what an earlier one has set, and
-	// must not replace it. Absent: one cell.
+	// axes are applied in their order: a later one may set a field within what an earlier one has set, and must not replace it. Absent: one cell.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -157,8 +179,7 @@ type Axis struct {
 	// +kubebuilder:default=Category
 	Kind AxisKind `json:"kind,omitempty"`
 
-	// path of the field of the experiment that values are set to, as chain[fw].firewall.rules, where fw is the name of an
-	// item of the list. Absent: the axis has variants.
+	// path of the field that values are set to, as chain[fw].firewall.rules, where fw is the name of an item of the list. Absent: the axis has variants.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=200
@@ -231,7 +252,7 @@ type RunOn string
 const (
 	// RunOnChange makes an execution for each change of spec.template, the first version included.
 	RunOnChange RunOn = "Change"
-	// RunOnRevision makes one where spec.template.subject.revision changes.
+	// RunOnRevision makes one where spec.template.subject.revision changes, or another template names an image with another revision.
 	RunOnRevision RunOn = "Revision"
 	// RunOnNever leaves it to the schedule and the annotation.
 	RunOnNever RunOn = "Never"
@@ -274,14 +295,14 @@ type BenchmarkSuiteSpec struct {
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
 
-	// concurrencyPolicy is what happens to an execution that is due while another one is active: Forbid skips one that the
-	// schedule asks for and lets any other wait, Replace deletes the active one. Default Forbid.
+	// concurrencyPolicy is what happens to an execution that is due while another one is active: Forbid skips one of the
+	// schedule and lets any other wait, Replace deletes the active one. Default Forbid.
 	// +optional
 	// +kubebuilder:default=Forbid
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty"`
 
-	// startingDeadlineSeconds is how late an execution of the schedule may start, as after an outage of the operator. A later
-	// one is skipped. Default 3600.
+	// startingDeadlineSeconds is how late an execution of the schedule may start, as after an outage. A later one is
+	// skipped. Default 3600.
 	// +optional
 	// +kubebuilder:default=3600
 	// +kubebuilder:validation:Minimum=10
@@ -352,7 +373,7 @@ type BenchmarkSuiteStatus struct {
 	// +optional
 	LastExecution *SuiteExecution `json:"lastExecution,omitempty"`
 
-	// nextScheduleTime is when the schedule makes the next execution. Absent: there is no schedule, or the suite is suspended.
+	// nextScheduleTime is when the schedule makes the next execution. Absent: none, or the suite is suspended.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
 
@@ -365,9 +386,26 @@ type BenchmarkSuiteStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	LastRunNow string `json:"lastRunNow,omitempty"`
 
+	// imageRevision is what labels say, for runOn Revision.
+	// +optional
+	ImageRevision *ImageRevision `json:"imageRevision,omitempty"`
+
 	// regression is what is known of the series. Absent: spec.regression is absent, or no execution has ended yet.
 	// +optional
 	Regression *RegressionStatus `json:"regression,omitempty"`
+}
+
+// ImageRevision is the revision that the labels of an image gave.
+type ImageRevision struct {
+	// templateDigest is that of the template.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	TemplateDigest string `json:"templateDigest,omitempty"`
+
+	// revision of the image.
+	// +required
+	// +kubebuilder:validation:MaxLength=200
+	Revision string `json:"revision,omitempty"`
 }
 
 // SuiteExecution describes one execution of a suite.

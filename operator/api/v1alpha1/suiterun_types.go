@@ -59,6 +59,11 @@ type BenchmarkSuiteRunStatus struct {
 	// +optional
 	Seed int64 `json:"seed,omitempty"`
 
+	// subject is what is tested, as the labels of the image said it when the execution began, with the fields that the template gives. Absent:
+	// the template has no subject.fromImage, or the labels were not read yet.
+	// +optional
+	Subject *Subject `json:"subject,omitempty"`
+
 	// startTime is when the operator first saw the execution.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
@@ -209,6 +214,18 @@ type BenchmarkSuiteRun struct {
 	// status is the progress and the table of cells.
 	// +optional
 	Status BenchmarkSuiteRunStatus `json:"status,omitzero"`
+}
+
+// Subject returns what the execution tests. It is nil where that is not said, or where the labels of its image were not read yet.
+func (r *BenchmarkSuiteRun) Subject() *Subject {
+	switch given := r.Spec.Template.Subject; {
+	case r.Status.Subject != nil:
+		return r.Status.Subject
+	case given == nil || given.FromImage != nil:
+		return nil
+	default:
+		return &given.Subject
+	}
 }
 
 // BenchmarkSuiteRunList is a list of BenchmarkSuiteRuns.

@@ -21,6 +21,7 @@ import (
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/controller"
 	"vnfbench.io/operator/internal/controller/benchmarkrun"
+	"vnfbench.io/operator/internal/controller/subject"
 	"vnfbench.io/operator/internal/controller/watches"
 )
 
@@ -91,7 +92,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
-	if err := controller.Setup(ctx, mgr, now, o.defaults, home, o.namespaces, watched.Handle, metrics.Registry); err != nil {
+	if err := controller.Setup(ctx, mgr, now, o.defaults, home, subject.NewReader(o.registries, o.subjectFolder), o.namespaces, watched.Handle, metrics.Registry); err != nil {
 		return err
 	}
 	watched.SetNamespaces(mgr.GetClient())

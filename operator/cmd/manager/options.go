@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/subject"
 	"vnfbench.io/operator/internal/generator/registry"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
@@ -38,6 +39,10 @@ type options struct {
 	apiServerAddresses list
 	metricsCertificate string
 	generatorImages    list
+	// subjectRegistries are where the labels of images may be read, subjectFolder has the operator's credentials and certificates for them.
+	subjectRegistries list
+	subjectFolder     string
+	registries        subject.Registries
 	// agentAuthentication is Token or None.
 	agentAuthentication string
 
@@ -93,6 +98,8 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.Var(&o.pullSecrets, "image-pull-secret", "pull secret of every pod of a run, in the run's namespace; may be given several times")
 	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port on which the measurer may reach the API server, may be given several times; absent: 443 and 6443")
 	flags.Var(&o.apiServerAddresses, "api-server-address", "range of addresses (CIDR) in which the measurer may reach these ports, may be given several times; absent: every address")
+	flags.Var(&o.subjectRegistries, "subject-registry", "host, or HOST:PORT, from which the OCI labels of images may be read that suites name in spec.template.subject.fromImage, and each host to which it redirects or sends for tokens; http:// before it allows plain HTTP; may be given several times; absent: none")
+	flags.StringVar(&o.subjectFolder, "subject-registry-folder", "", "folder with .dockerconfigjson, the operator's own credentials for these registries, and ca.crt, authorities that it trusts in addition to the public ones; both may be absent")
 	flags.StringVar(&o.agentAuthentication, "agent-authentication", authenticationToken, "whom the agents of runs answer: Token, who has the token of the run's measurer; None, everyone whom the NetworkPolicies let through")
 	flags.IntVar(&o.logLevel, "log-level", 0, "0 state changes, 1 decisions, 4 mechanics")
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
@@ -160,6 +167,10 @@ func (o *options) complete() error {
 			return fmt.Errorf("flag -api-server-address is %q, want a range such as 192.0.2.10/32", text)
 		}
 		o.defaults.APIServerAddresses = append(o.defaults.APIServerAddresses, text)
+	}
+	var err error
+	if o.registries, err = subject.ParseRegistries(o.subjectRegistries); err != nil {
+		return fmt.Errorf("flag -subject-registry: %w", err)
 	}
 	if o.metricsCertificate != "" && !o.secureMetrics {
 		return errors.New("flag -metrics-certificate is for metrics over HTTPS: leave it out, or set -metrics-secure")

@@ -20,13 +20,16 @@ import (
 
 func TestParse(t *testing.T) {
 	o, err := parse(strings.Fields(`-traffic-image t:1 -function-image f:1 -guest-image g:1 -endpoint-image e:1 -neighbor-image n:1 -neighbor-guest-image m:1 -generator-image TRex=x:1 -namespace a,b -namespace c
-		-image-pull-policy Never -image-pull-secret s -api-server-port 6443 -api-server-address 192.0.2.1/32,2001:db8::/64 -leader-elect -shutdown-timeout 7s`), io.Discard)
+		-image-pull-policy Never -image-pull-secret s -api-server-port 6443 -api-server-address 192.0.2.1/32,2001:db8::/64 -subject-registry registry.example,http://plain.example:5000 -subject-registry-folder /etc/r -leader-elect -shutdown-timeout 7s`), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", GeneratorImages: map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: "x:1"}, ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}, APIServerAddresses: []string{"192.0.2.1/32", "2001:db8::/64"}, AgentTokens: true, Protocol: measure.Protocol(), Version: version}
 	if diff := cmp.Diff(want, o.defaults); diff != "" {
 		t.Error(diff)
+	}
+	if len(o.registries) != 2 || o.subjectFolder != "/etc/r" {
+		t.Errorf("registries %v, folder %q", o.registries, o.subjectFolder)
 	}
 	if diff := cmp.Diff(list{"a", "b", "c"}, o.namespaces); diff != "" {
 		t.Error(diff)
@@ -68,6 +71,8 @@ func TestParseRefuses(t *testing.T) {
 		"image of the default": images + "-generator-image XDP=x:1",
 		"no image at all":      images + "-generator-image TRex",
 		"address":              images + "-api-server-address 192.0.2.1/24",
+		"registry with a path": images + "-subject-registry registry.example/team",
+		"registry by HTTPS":    images + "-subject-registry https://registry.example",
 		"no certificate":       images + "-metrics-secure=false -metrics-certificate /tls",
 		"port":                 images + "-api-server-port 70000",
 		"no reconciliation":    images + "-max-concurrent-reconciles 0",

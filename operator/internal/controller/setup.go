@@ -25,6 +25,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/benchmarkrun"
 	"vnfbench.io/operator/internal/controller/queue"
+	"vnfbench.io/operator/internal/controller/subject"
 	"vnfbench.io/operator/internal/controller/suite"
 	"vnfbench.io/operator/internal/controller/suiterun"
 	"vnfbench.io/operator/internal/controller/testbed"
@@ -124,9 +125,9 @@ func vmCache(mgr ctrl.Manager, namespaces []string, onError toolscache.WatchErro
 	}
 }
 
-// Setup registers the controllers. Metrics go to the registry. home is the operator's own namespace.
+// Setup registers the controllers. Metrics go to the registry. home is the operator's own namespace, subjects reads the labels of images.
 // namespaces and onError are those of CacheOptions.
-func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, home string, namespaces []string, onError toolscache.WatchErrorHandlerWithContext, registry prometheus.Registerer) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, home string, subjects *subject.Reader, namespaces []string, onError toolscache.WatchErrorHandlerWithContext, registry prometheus.Registerer) error {
 	for index, of := range map[string]client.IndexerFunc{queue.IndexTestbed: queue.TestbedOf, queue.IndexUnfinished: queue.UnfinishedOf} {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.BenchmarkRun{}, index, of); err != nil {
 			return fmt.Errorf("indexing runs by testbed: %w", err)
@@ -165,13 +166,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defa
 		return fmt.Errorf("setting up the Testbed controller: %w", err)
 	}
 	executions := &suiterun.Reconciler{
-		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Planner: runs, Clock: clock, Metrics: ofSuites,
+		Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Planner: runs, Subjects: subjects, Clock: clock, Metrics: ofSuites,
 		Recorder: mgr.GetEventRecorder("vnfbench"),
 	}
 	if err := executions.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the BenchmarkSuiteRun controller: %w", err)
 	}
-	suites := &suite.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: clock, Recorder: mgr.GetEventRecorder("vnfbench")}
+	suites := &suite.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Subjects: subjects, Clock: clock, Recorder: mgr.GetEventRecorder("vnfbench")}
 	if err := suites.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the BenchmarkSuite controller: %w", err)
 	}

@@ -58,7 +58,7 @@ func suiteSections(execution *v1alpha1.BenchmarkSuiteRun, state SuiteState, l le
 	} else {
 		head.facts = append(head.facts, fact{"Succeeded", "Unknown: waiting for the operator"})
 	}
-	if subject := subjectInWords(execution.Spec.Template.Subject); subject != "" {
+	if subject := subjectInWords(execution.Subject()); subject != "" {
 		head.facts = append(head.facts, fact{"Subject", subject})
 	}
 	if status.Seed > 0 && execution.Spec.Template.Order != v1alpha1.OrderDeclared {
@@ -219,6 +219,9 @@ func subjectInWords(subject *v1alpha1.Subject) string {
 	}
 	if subject.URL != "" {
 		text += ", " + subject.URL
+	}
+	if subject.Image != "" {
+		text += ", image " + subject.Image
 	}
 	return text
 }

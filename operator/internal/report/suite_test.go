@@ -15,7 +15,7 @@ import (
 
 func execution() *v1alpha1.BenchmarkSuiteRun {
 	e := &v1alpha1.BenchmarkSuiteRun{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: "nightly-7"}}
-	e.Spec.Template.Subject = &v1alpha1.Subject{Name: "fw", Version: "1.4.2", Revision: "abc"}
+	e.Spec.Template.Subject = &v1alpha1.SuiteSubject{Subject: v1alpha1.Subject{Name: "fw", Version: "1.4.2", Revision: "abc"}}
 	e.Status = v1alpha1.BenchmarkSuiteRunStatus{
 		Conditions: []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonProgressing, Message: "3 of 4 measurements have ended, 1 failed"}},
 		Seed:       7, RemainingSeconds: 240, ControlDifferencePartsPerMillion: ptr.To[int64](-1200),

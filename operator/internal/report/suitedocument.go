@@ -99,7 +99,7 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 			Namespace: execution.Namespace, Name: execution.Name, UID: string(execution.UID), Suite: suiteName(execution),
 			Order: execution.Spec.Template.Order, Seed: status.Seed, StartTime: status.StartTime, CompletionTime: status.CompletionTime,
 		},
-		Subject: execution.Spec.Template.Subject, Planned: outcome(status.Conditions, v1alpha1.ConditionPlanned), Succeeded: outcome(status.Conditions, v1alpha1.ConditionSucceeded),
+		Subject: execution.Subject(), Planned: outcome(status.Conditions, v1alpha1.ConditionPlanned), Succeeded: outcome(status.Conditions, v1alpha1.ConditionSucceeded),
 		Counts: status.Counts, ControlDifferencePartsPerMillion: status.ControlDifferencePartsPerMillion, Cells: []SuiteCell{}, Regression: judged, WrittenBy: version,
 	}
 	if doc.Succeeded.Status == metav1.ConditionTrue {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -47,7 +48,11 @@ type Cell struct {
 // Suite has the cells of a template.
 type Suite struct {
 	Cells []Cell
-	base  map[string]any
+	// Image is the one whose labels describe the subject; "" where the template gives the subject.
+	Image string
+	// Startup is how long a run of the experiment waits for what may pass.
+	Startup time.Duration
+	base    map[string]any
 }
 
 // parsing makes sure that templates are parsed one after the other: while a large one is parsed, each of its cells takes memory.
@@ -100,15 +105,15 @@ func parse(template *v1alpha1.SuiteTemplate) (*Suite, error) {
 		return nil, measure.Failf(v1alpha1.ReasonTooManyCells, "lower spec.template.repeats, or exclude combinations",
 			"spec.template.repeats: %d cells with %d repeats are %d measurements, and %d is the most", cells, repeats, cells*repeats, v1alpha1.MaxSuiteMeasurements)
 	}
-	return s, s.check()
+	return s, s.check(template.Subject)
 }
 
 // checkSubject refuses texts that no series takes, before anything is measured for one.
-func checkSubject(subject *v1alpha1.Subject) error {
+func checkSubject(subject *v1alpha1.SuiteSubject) error {
 	if subject == nil {
 		return nil
 	}
-	for _, field := range []struct{ name, text string }{{"name", subject.Name}, {"version", subject.Version}, {"revision", subject.Revision}} {
+	for _, field := range []struct{ name, text string }{{"name", subject.Name}, {"version", subject.Version}, {"revision", subject.Revision}, {"image", subject.Image}} {
 		if excerpt.Printable(field.text) != field.text || strings.ContainsAny(field.text, "\n\t") {
 			return measure.Failf(v1alpha1.ReasonInvalidExperiment, "remove them", "spec.template.subject.%s has control characters", field.name)
 		}
@@ -329,7 +334,7 @@ func (s *Suite) Experiment(cell int) (map[string]any, error) {
 }
 
 // check makes each experiment and reads it as the API's type.
-func (s *Suite) check() error {
+func (s *Suite) check(subject *v1alpha1.SuiteSubject) error {
 	base, unknown, err := decode("spec.template.experiment", s.base)
 	if err != nil {
 		return err
@@ -337,6 +342,7 @@ func (s *Suite) check() error {
 	if len(unknown) > 0 {
 		return invalidExperiment("spec.template.experiment", unknown[0])
 	}
+	s.Startup = startupOf(base)
 	for i := range s.Cells {
 		document, err := s.Experiment(i)
 		if err != nil {
@@ -353,6 +359,9 @@ func (s *Suite) check() error {
 		if bringsDisk(experiment) && !bringsDisk(base) {
 			return measure.Failf(v1alpha1.ReasonInvalidExperiment, "put a function Custom into spec.template.experiment.chain, where admission checks whether its author may create pods",
 				"%s: only a variant or a value brings the function Custom", what)
+		}
+		if err := s.checkImage(subject, experiment, what); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -103,7 +103,7 @@ func largeTemplate() v1alpha1.SuiteTemplate {
 	large := func() apiextensionsv1.JSON {
 		return apiextensionsv1.JSON{Raw: []byte(`{"a":"` + strings.Repeat("b", v1alpha1.MaxExperimentBytes) + `"}`)}
 	}
-	template := v1alpha1.SuiteTemplate{Subject: &v1alpha1.Subject{Revision: "abc"}, Experiment: large(), Matrix: v1alpha1.Matrix{Axes: []v1alpha1.Axis{{Name: "a"}}}}
+	template := v1alpha1.SuiteTemplate{Subject: &v1alpha1.SuiteSubject{Subject: v1alpha1.Subject{Revision: "abc"}}, Experiment: large(), Matrix: v1alpha1.Matrix{Axes: []v1alpha1.Axis{{Name: "a"}}}}
 	for i := range 15 {
 		template.Matrix.Axes[0].Variants = append(template.Matrix.Axes[0].Variants, v1alpha1.Variant{Name: fmt.Sprint(i), Patch: large()})
 	}

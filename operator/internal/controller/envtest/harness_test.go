@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	stdlog "log"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/registry"
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
@@ -34,6 +38,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/controller"
+	"vnfbench.io/operator/internal/controller/subject"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -54,6 +59,8 @@ type lab struct {
 	node      *node
 	clock     *ahead
 	stop      func()
+	// registry has the images whose labels the operator may read.
+	registry *httptest.Server
 	// cached has the type of each object that the operator's caches hold.
 	cached sync.Map
 }
@@ -93,6 +100,8 @@ func startLab(t *testing.T, labels map[string]string) *lab {
 	l.Expect(cluster.Create(l.ctx, namespace)).To(Succeed())
 	l.namespace = namespace.Name
 	l.node = startNode(t, l.namespace)
+	l.registry = httptest.NewServer(registry.New(registry.Logger(stdlog.New(io.Discard, "", 0))))
+	t.Cleanup(l.registry.Close)
 	l.startOperator()
 	t.Cleanup(func() { l.stop() })
 	return l
@@ -117,7 +126,9 @@ func (l *lab) startOperator() {
 	l.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(l.ctx)
 	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1", GuestImage: "registry.test/vnf-guest:1", EndpointImage: "registry.test/endpoint:1", NeighborImage: "registry.test/neighbor:1", NeighborGuestImage: "registry.test/neighbor-guest:1", Protocol: measure.Protocol(), AgentTokens: true}
-	l.Expect(controller.Setup(ctx, mgr, l.clock, defaults, l.namespace, []string{l.namespace}, nil, prometheus.NewRegistry())).To(Succeed())
+	allowed, err := subject.ParseRegistries([]string{l.registry.URL})
+	l.Expect(err).NotTo(HaveOccurred())
+	l.Expect(controller.Setup(ctx, mgr, l.clock, defaults, l.namespace, subject.NewReader(allowed, ""), []string{l.namespace}, nil, prometheus.NewRegistry())).To(Succeed())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	l.stop = func() {

@@ -260,6 +260,7 @@ func TestVirtualMachines(t *testing.T) {
 			l.expect(run, v1alpha1.ConditionSucceeded, "False/InvalidPlaceholder")
 			l.expectNothingLeft(run)
 		},
+		"labels say what is tested": (*lab).takesSubjectsFromLabels,
 		"a neighbor that boots without end": func(l *lab) {
 			l.node.set(func(n *node) { n.vm = vmUnready })
 			run := l.run("run", noisyVM)

@@ -16,7 +16,7 @@ import (
 func ofRules(rules int, revision string, repeats int32) func(*v1alpha1.BenchmarkSuite) {
 	return func(s *v1alpha1.BenchmarkSuite) {
 		of := &s.Spec.Template
-		of.Subject, of.Repeats = &v1alpha1.Subject{Name: "fw", Revision: revision}, repeats
+		of.Subject, of.Repeats = &v1alpha1.SuiteSubject{Subject: v1alpha1.Subject{Name: "fw", Revision: revision}}, repeats
 		start := bytes.Index(of.Experiment.Raw, []byte(`"chain":[`))
 		end := start + bytes.IndexByte(of.Experiment.Raw[start:], ']') + 1
 		chain := fmt.Appendf(nil, `"chain":[{"name":"fw","function":"Firewall","firewall":{"mode":"Stateless","rules":%d}}]`, rules)

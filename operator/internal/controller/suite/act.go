@@ -14,6 +14,8 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/apply"
 	"vnfbench.io/operator/internal/controller/reporting"
+	"vnfbench.io/operator/internal/controller/subject"
+	"vnfbench.io/operator/internal/measure"
 )
 
 // act performs the action of a decision, and deletes the executions that are more than the limits: who asks for executions without
@@ -32,6 +34,8 @@ func (r *Reconciler) perform(ctx context.Context, s *scope, d *decision) error {
 		return r.execute(ctx, s, d)
 	case actReplace, actAbandon:
 		return r.delete(ctx, d.execution)
+	case actRead:
+		return r.readRevision(ctx, s, d)
 	case actJudge:
 		return r.judge(ctx, s, d)
 	case actConfirm:
@@ -74,14 +78,45 @@ func (r *Reconciler) execute(ctx context.Context, s *scope, d *decision) error {
 	return nil
 }
 
+// labelsInterval is how often a suite reads the labels of an image again that do not give a revision. It holds nothing meanwhile.
+const labelsInterval = time.Minute
+
+// readRevision reads the revision of the image. While a registry does not give it, the suite waits. Labels that cannot be used are a problem.
+func (r *Reconciler) readRevision(ctx context.Context, s *scope, d *decision) error {
+	found, err := r.Subjects.Read(ctx, s.image, &s.suite.Spec.Template.Subject.Subject)
+	var failure *measure.Failure
+	switch {
+	case err == nil:
+		d.revision = found.Revision
+		return nil
+	case errors.Is(err, subject.ErrBusy):
+		d.blocked, s.problem = s.knownOfLabels()
+		d.checkAfter(conflictDelay)
+		return nil
+	case !errors.As(err, &failure):
+		return err
+	case failure.Passing:
+		d.blocked = reporting.CauseOf(err)
+	default:
+		s.problem = reporting.CauseOf(err)
+	}
+	d.checkAfter(labelsInterval)
+	return nil
+}
+
 // isRefused reports whether the API server refuses to make an object: a quota has no room, or a policy forbids it.
 func isRefused(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) }
 
 // wait turns the making of an execution that the API server refuses into a wait.
 func (d *decision) wait(name string, refused error) {
 	d.blocked = reporting.NewCause(v1alpha1.ReasonWaiting, "waiting until BenchmarkSuiteRun %q can be made: %v", name, refused)
-	if d.after == 0 || d.after > retryInterval {
-		d.after = retryInterval
+	d.checkAfter(retryInterval)
+}
+
+// checkAfter makes sure that the suite is checked again after a time at most.
+func (d *decision) checkAfter(after time.Duration) {
+	if d.after == 0 || d.after > after {
+		d.after = after
 	}
 }
 

@@ -155,7 +155,10 @@ func (r *Reconciler) confirmationOf(ctx context.Context, s *scope, asked *v1alph
 	if err != nil {
 		return nil, err
 	}
-	template.Subject, template.MaximumDurationMinutes = newer.Spec.Subject, s.limitOf(asked.Pairs)
+	if newer.Spec.Subject != nil {
+		template.Subject = &v1alpha1.SuiteSubject{Subject: *newer.Spec.Subject}
+	}
+	template.MaximumDurationMinutes = s.limitOf(asked.Pairs)
 	template.MaximumAttempts = cmp.Or(s.suite.Spec.Template.MaximumAttempts, defaultMaximumAttempts)
 	confirmation := &v1alpha1.BenchmarkSuiteRun{ObjectMeta: metav1.ObjectMeta{
 		Namespace: s.suite.Namespace, Name: asked.Name, Labels: map[string]string{v1alpha1.LabelSuite: s.suite.Name},

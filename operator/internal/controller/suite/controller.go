@@ -21,6 +21,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -30,10 +31,19 @@ import (
 	"vnfbench.io/operator/internal/controller/apply"
 	"vnfbench.io/operator/internal/controller/pace"
 	"vnfbench.io/operator/internal/controller/reporting"
+	"vnfbench.io/operator/internal/controller/subject"
+	"vnfbench.io/operator/internal/controller/suiterun"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/schedule"
 	"vnfbench.io/operator/internal/suite"
 )
+
+// Subjects reads from images what is tested.
+type Subjects interface {
+	suiterun.Subjects
+	// Check returns a *measure.Failure if the labels of an image may not be read.
+	Check(image string) error
+}
 
 // Reconciler reconciles BenchmarkSuites.
 type Reconciler struct {
@@ -41,6 +51,7 @@ type Reconciler struct {
 	Client client.Client
 	// Reader reads from the API server.
 	Reader   client.Reader
+	Subjects Subjects
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 }
@@ -58,6 +69,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("benchmarksuite").
 		For(&v1alpha1.BenchmarkSuite{}).
 		Owns(&v1alpha1.BenchmarkSuiteRun{}, builder.WithPredicates(executionChanged)).
+		// A worker may wait for a registry. Those of others stay free.
+		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: max(1, mgr.GetControllerOptions().MaxConcurrentReconciles) + subject.AtOnce}).
 		Watches(&v1alpha1.BenchmarkSuiteRun{}, handler.EnqueueRequestsFromMapFunc(suiteOfConfirmation), builder.WithPredicates(executionChanged)).
 		Complete(pace.Limit(r.Clock, r))
 }
@@ -71,12 +84,12 @@ func suiteOfConfirmation(_ context.Context, object client.Object) []reconcile.Re
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: of.Suite}}}
 }
 
-// executionChanged passes the changes of an execution that its suite depends on: its outcome, whether it is suspended, and
+// executionChanged passes the changes of an execution that its suite depends on: its outcome, its subject, whether it is suspended, and
 // its deletion. A measurement is none.
 var executionChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.BenchmarkSuiteRun), e.ObjectNew.(*v1alpha1.BenchmarkSuiteRun)
 	was, is := outcome(before), outcome(after)
-	return before.Spec.Suspend != after.Spec.Suspend || !before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+	return before.Spec.Suspend != after.Spec.Suspend || (before.Status.Subject == nil) != (after.Status.Subject == nil) || !before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
 		(was == nil) != (is == nil) || was != nil && (was.Status != is.Status || was.Reason != is.Reason)
 }}
 
@@ -136,9 +149,12 @@ func (r *Reconciler) observe(ctx context.Context, object *v1alpha1.BenchmarkSuit
 		return nil, err
 	}
 	parsed, err := suite.Parse(&object.Spec.Template)
+	if err == nil && parsed.Image != "" {
+		err = r.Subjects.Check(parsed.Image)
+	}
 	switch {
 	case err == nil:
-		s.cells = len(parsed.Cells)
+		s.cells, s.image = len(parsed.Cells), parsed.Image
 	case measure.ReasonOf(err) == "":
 		return nil, err
 	default:

@@ -36,6 +36,8 @@ const (
 	actReplace action = "Replace"
 	// actSuspend makes spec.suspend of the active execution that of the suite.
 	actSuspend action = "Suspend"
+	// actRead reads the revision of an image that the template names, for runOn Revision.
+	actRead action = "Read"
 	// actSkip lets a time of the schedule pass.
 	actSkip action = "Skip"
 	// actJudge judges the series after the latest execution.
@@ -70,6 +72,8 @@ type decision struct {
 	waiting v1alpha1.SuiteTrigger
 	// why says why a time of the schedule is skipped.
 	why string
+	// revision is what Read found.
+	revision string
 	// verdicts are what Judge found.
 	verdicts *v1alpha1.RegressionStatus
 	// made is the UID of the confirmation that Confirm made, unmade says why it cannot be made.
@@ -117,6 +121,8 @@ func decideAction(s *scope) decision {
 		return decision{action: actConfirm}
 	}
 	switch {
+	case d.trigger == "" && active == nil && s.isToRead():
+		return decision{action: actRead}
 	case d.trigger == "":
 		return decision{action: actWait}
 	case s.suite.Spec.Suspend && d.trigger == v1alpha1.TriggerSchedule:

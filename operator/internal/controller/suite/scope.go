@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -28,6 +29,8 @@ type scope struct {
 	digest string
 	// cells is the number of cells, 0 with a problem.
 	cells int
+	// image is the one whose labels describe the subject, or "".
+	image string
 	// schedule is empty without one, and with a problem.
 	schedule schedule.Schedule
 	// problem says why the suite cannot be executed, or is nil.
@@ -84,6 +87,10 @@ func (s *scope) fold() error {
 			}
 		}
 	}
+	if latest := s.latest(); latest != nil && latest.Status.Subject != nil {
+		// The execution read the labels after it was made.
+		s.known.LastExecution.Revision = latest.Status.Subject.Revision
+	}
 	return nil
 }
 
@@ -95,7 +102,7 @@ func describe(execution *v1alpha1.BenchmarkSuiteRun, digest string) *v1alpha1.Su
 		// Who may write executions can change their labels, and the status takes no other text.
 		trigger = v1alpha1.TriggerChange
 	}
-	return &v1alpha1.SuiteExecution{Name: execution.Name, Trigger: trigger, TemplateDigest: digest, Revision: revisionOf(&execution.Spec.Template)}
+	return &v1alpha1.SuiteExecution{Name: execution.Name, Trigger: trigger, TemplateDigest: digest, Revision: revisionOf(execution.Subject())}
 }
 
 // maxRunNowBytes is the API's bound of status.lastRunNow.
@@ -106,11 +113,47 @@ func runNow(object metav1.Object) string {
 	return excerpt.Line(object.GetAnnotations()[v1alpha1.AnnotationRunNow], maxRunNowBytes)
 }
 
-func revisionOf(template *v1alpha1.SuiteTemplate) string {
-	if template.Subject == nil {
+func revisionOf(subject *v1alpha1.Subject) string {
+	if subject == nil {
 		return ""
 	}
-	return template.Subject.Revision
+	return subject.Revision
+}
+
+// revision returns that of the template: what it gives, or what the labels of its image said. It is "" while neither is known.
+func (s *scope) revision() string {
+	given := s.suite.Spec.Template.Subject
+	if given != nil && given.Revision == "" && given.FromImage != nil && s.isRead() {
+		return s.known.ImageRevision.Revision
+	}
+	if given == nil {
+		return ""
+	}
+	return given.Revision
+}
+
+// isRead reports whether the status has the revision of the image that the template names.
+func (s *scope) isRead() bool {
+	return s.known.ImageRevision != nil && s.known.ImageRevision.TemplateDigest == s.digest
+}
+
+// isToRead reports whether runOn Revision needs the labels of the image: the template is another one than that of the latest execution, and gives
+// no revision. A tag that stays is not asked for again.
+func (s *scope) isToRead() bool {
+	last := s.known.LastExecution
+	return s.suite.Spec.RunOn == v1alpha1.RunOnRevision && !s.suite.Spec.Suspend && s.image != "" && s.suite.Spec.Template.Subject.Revision == "" &&
+		!s.isRead() && (last == nil || last.TemplateDigest != s.digest)
+}
+
+// knownOfLabels returns what the status says of labels that could not be read or used, so that it stays until they are read again.
+func (s *scope) knownOfLabels() (blocked, problem *reporting.Cause) {
+	if c := succeeded(&s.suite.Status); c != nil && c.Reason == v1alpha1.ReasonImageLabelsUnreadable {
+		blocked = &reporting.Cause{Reason: c.Reason, Message: c.Message}
+	}
+	if c := meta.FindStatusCondition(s.suite.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Reason == v1alpha1.ReasonImageLabelsInvalid {
+		problem = &reporting.Cause{Reason: c.Reason, Message: c.Message}
+	}
+	return blocked, problem
 }
 
 // active returns the latest execution that has not ended, or the confirmation of one, or nil.
@@ -139,10 +182,14 @@ func (s *scope) latest() *v1alpha1.BenchmarkSuiteRun {
 // changeDue returns the trigger of a change that was not executed yet, or "".
 func (s *scope) changeDue() v1alpha1.SuiteTrigger {
 	last := s.known.LastExecution
-	revision := revisionOf(&s.suite.Spec.Template)
+	revision := s.revision()
 	switch s.suite.Spec.RunOn {
 	case v1alpha1.RunOnNever:
 	case v1alpha1.RunOnRevision:
+		if s.isRead() && last != nil && last.TemplateDigest == s.digest {
+			// The execution read the labels again, and the tag may have been moved meanwhile.
+			return ""
+		}
 		if revision != "" && (last == nil || last.Revision != revision) {
 			return v1alpha1.TriggerRevision
 		}

@@ -29,6 +29,10 @@ func summarize(s *scope, d decision) v1alpha1.BenchmarkSuiteStatus {
 		}
 	case actSkip:
 		status.LastScheduleTime = &metav1.Time{Time: d.scheduled}
+	case actRead:
+		if d.revision != "" {
+			status.ImageRevision = &v1alpha1.ImageRevision{TemplateDigest: s.digest, Revision: d.revision}
+		}
 	case actJudge:
 		status.Regression = d.verdicts
 	case actAbandon:

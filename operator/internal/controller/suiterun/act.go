@@ -15,6 +15,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/reporting"
+	"vnfbench.io/operator/internal/controller/subject"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/suite"
 )
@@ -22,6 +23,8 @@ import (
 // act performs the action of a decision, and returns the decision with what became of it.
 func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, error) {
 	switch d.action {
+	case actDescribe:
+		return r.describe(ctx, s)
 	case actPlan:
 		return r.planCells(ctx, s)
 	case actLaunch:
@@ -36,6 +39,26 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 		return d, r.deleteRun(ctx, s)
 	}
 	return d, nil
+}
+
+// describe reads what is tested from the labels of its image. A registry that does not give them is asked again for as long as a run waits
+// for what may pass; then the execution ends.
+func (r *Reconciler) describe(ctx context.Context, s *scope) (decision, error) {
+	found, err := r.Subjects.Read(ctx, s.suite.Image, &s.execution.Spec.Template.Subject.Subject)
+	var failure *measure.Failure
+	switch {
+	case err == nil:
+		return decision{action: actDescribe, subject: found}, nil
+	case errors.Is(err, subject.ErrBusy):
+		return decision{action: actWait, after: conflictDelay, waiting: s.waitsForLabels()}, nil
+	case !errors.As(err, &failure):
+		return decision{action: actDescribe}, err
+	}
+	left := s.waitsForLabelsSince().Add(s.suite.Startup).Sub(s.now)
+	if failure.Passing && left > 0 {
+		return decision{action: actWait, after: min(retryInterval, left), waiting: reporting.CauseOf(err)}, nil
+	}
+	return decision{action: actFinish, outcome: reporting.CauseOf(err)}, nil
 }
 
 // planCells tries the next cells as BenchmarkRuns and plans them. The first that cannot be measured ends the execution.

@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -25,6 +26,7 @@ import (
 	"vnfbench.io/operator/internal/controller/pace"
 	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/controller/reporting"
+	"vnfbench.io/operator/internal/controller/subject"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/suite"
 )
@@ -35,6 +37,12 @@ type Planner interface {
 	Preview(ctx context.Context, run *v1alpha1.BenchmarkRun) (seconds int64, err error)
 }
 
+// Subjects reads from images what is tested.
+type Subjects interface {
+	// Read returns what is given of a subject, and for the rest what the labels of an image say: subject.ErrBusy or a *measure.Failure.
+	Read(ctx context.Context, image string, given *v1alpha1.Subject) (*v1alpha1.Subject, error)
+}
+
 // Reconciler reconciles BenchmarkSuiteRuns.
 type Reconciler struct {
 	// Client reads from the cache, which has no figures of runs that are over, and no templates and cells of executions.
@@ -42,6 +50,7 @@ type Reconciler struct {
 	// Reader reads from the API server.
 	Reader   client.Reader
 	Planner  Planner
+	Subjects Subjects
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	Metrics  *Metrics
@@ -61,6 +70,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("benchmarksuiterun").
 		For(&v1alpha1.BenchmarkSuiteRun{}).
 		Owns(&v1alpha1.BenchmarkRun{}, builder.WithPredicates(runChanged)).
+		// A worker may wait for a registry. Those of others stay free.
+		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: max(1, mgr.GetControllerOptions().MaxConcurrentReconciles) + subject.AtOnce}).
 		Complete(pace.Limit(r.Clock, r))
 }
 

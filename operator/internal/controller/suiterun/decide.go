@@ -28,6 +28,8 @@ const (
 	actWait action = "Wait"
 	// actBegin writes the table of cells.
 	actBegin action = "Begin"
+	// actDescribe reads from the labels of an image what is tested.
+	actDescribe action = "Describe"
 	// actPlan tries and plans the next cells.
 	actPlan action = "Plan"
 	// actStart marks the next measurement as running, before its run is made.
@@ -60,6 +62,8 @@ type decision struct {
 	waiting *reporting.Cause
 	// estimates are those of the cells that Plan has planned.
 	estimates []int64
+	// subject is what Describe read.
+	subject *v1alpha1.Subject
 }
 
 func finish(reason, format string, args ...any) decision {
@@ -95,6 +99,9 @@ func decideActive(s *scope) decision {
 	}
 	if s.execution.Spec.Suspend {
 		return decision{action: actWait, waiting: suspended()}
+	}
+	if s.suite.Image != "" && s.execution.Status.Subject == nil {
+		return decision{action: actDescribe}
 	}
 	if !s.planned() {
 		return decision{action: actPlan}

@@ -94,13 +94,13 @@ func (r *Reconciler) originOf(ctx context.Context, s *scope) (origin, error) {
 	cell := s.execution.Status.Cells[s.current.Cell].Name
 	asked := s.execution.Spec.Confirmation
 	if asked == nil {
-		return origin{suite: s.suiteName(), cell: cell, subject: s.execution.Spec.Template.Subject}, nil
+		return origin{suite: s.suiteName(), cell: cell, subject: s.execution.Subject()}, nil
 	}
 	is, err := r.isAsked(ctx, s.execution)
 	if err != nil || !is {
 		return origin{}, err
 	}
-	from := origin{suite: asked.Suite, cell: asked.Cell, subject: s.execution.Spec.Template.Subject, leg: &series.Leg{
+	from := origin{suite: asked.Suite, cell: asked.Cell, subject: s.execution.Subject(), leg: &series.Leg{
 		Run: asked.Run, Cause: string(asked.Cause), OldRun: asked.OldRun, Side: series.New, Pair: int(asked.FirstPair) + s.current.Repeat,
 	}}
 	switch cell {
@@ -193,7 +193,7 @@ func (s *scope) points(from origin) ([]series.Point, error) {
 	}
 	var subject series.Subject
 	if of := from.subject; of != nil {
-		subject = series.Subject{Name: of.Name, Version: of.Version, Revision: of.Revision}
+		subject = series.Subject{Name: of.Name, Version: of.Version, Revision: of.Revision, Image: of.Image}
 	}
 	points, err := report.Points(doc, subject, s.execution.Name, from.leg)
 	if errors.Is(err, report.ErrNoFigure) {

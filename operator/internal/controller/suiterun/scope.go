@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/reporting"
 	"vnfbench.io/operator/internal/suite"
 )
 
@@ -91,6 +92,24 @@ func (s *scope) hasFailed() bool {
 	return slices.ContainsFunc(s.execution.Status.Cells, func(c v1alpha1.SuiteCell) bool {
 		return slices.ContainsFunc(c.Measurements, func(m v1alpha1.SuiteMeasurement) bool { return m.State == v1alpha1.MeasurementFailed })
 	})
+}
+
+// waitsForLabels returns why the execution waits for the labels of its image, or nil.
+func (s *scope) waitsForLabels() *reporting.Cause {
+	c := meta.FindStatusCondition(s.execution.Status.Conditions, v1alpha1.ConditionPlanned)
+	if c == nil || c.Reason != v1alpha1.ReasonImageLabelsUnreadable {
+		return nil
+	}
+	return &reporting.Cause{Reason: c.Reason, Message: c.Message}
+}
+
+// waitsForLabelsSince returns when the execution began to wait for the labels of its image.
+func (s *scope) waitsForLabelsSince() time.Time {
+	c := meta.FindStatusCondition(s.execution.Status.Conditions, v1alpha1.ConditionPlanned)
+	if c == nil || c.Reason != v1alpha1.ReasonImageLabelsUnreadable {
+		return s.now
+	}
+	return c.LastTransitionTime.Time
 }
 
 // timeLeft returns how long the execution may still take, and whether that is limited.

@@ -3,6 +3,7 @@ package suiterun
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,8 @@ func summarize(s *scope, d decision) v1alpha1.BenchmarkSuiteRunStatus {
 	switch d.action {
 	case actBegin:
 		status.Seed, status.Cells = seedOf(s.execution), s.table()
+	case actDescribe:
+		status.Subject = d.subject
 	case actPlan:
 		for i, seconds := range d.estimates {
 			status.Cells[int(status.PlannedCells)+i].EstimatedSeconds = seconds
@@ -196,6 +199,12 @@ func (s *scope) setConditions(status *v1alpha1.BenchmarkSuiteRunStatus, d decisi
 			ObservedGeneration: s.execution.Generation, LastTransitionTime: s.timestamp(),
 		})
 	}
+	if d.waiting != nil && d.waiting.Reason == v1alpha1.ReasonImageLabelsUnreadable {
+		if was := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPlanned); was != nil && was.Reason != d.waiting.Reason {
+			// The wait, which is bounded, begins with its reason.
+			was.LastTransitionTime = s.timestamp()
+		}
+	}
 	all, planned := len(status.Cells), int(status.PlannedCells)
 	switch {
 	case all > 0 && planned == all:
@@ -307,7 +316,7 @@ func eventsBetween(before, after *v1alpha1.BenchmarkSuiteRunStatus, d decision) 
 			events = append(events, reporting.Event{Kind: corev1.EventTypeWarning, Reason: is.Reason, Message: is.Message})
 		}
 	}
-	if d.waiting != nil && (d.waiting.Reason == v1alpha1.ReasonObjectTaken || d.waiting.Reason == v1alpha1.ReasonWaiting) {
+	if d.waiting != nil && slices.Contains([]string{v1alpha1.ReasonObjectTaken, v1alpha1.ReasonWaiting, v1alpha1.ReasonImageLabelsUnreadable}, d.waiting.Reason) {
 		if was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionSucceeded); was == nil || was.Reason != d.waiting.Reason {
 			events = append(events, reporting.Event{Kind: corev1.EventTypeWarning, Reason: d.waiting.Reason, Message: d.waiting.Message})
 		}
