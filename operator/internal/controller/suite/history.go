@@ -90,13 +90,13 @@ type pairOf struct {
 // shareOfMemory of what the process may use: one suite is judged at a time.
 const bytesOfPoint, shareOfMemory = 720, 2
 
-// roomIn returns how many points a process judges that may use some bytes of memory, which is math.MaxInt64 without a limit.
-func roomIn(bytes int64) int {
+// RoomIn returns how many points of a suite a process judges that may use some bytes of memory, which is math.MaxInt64 without a limit.
+func RoomIn(bytes int64) int {
 	return int(min(series.MaxPoints, bytes/shareOfMemory/bytesOfPoint))
 }
 
 func newHistory(execution string) *history {
-	return &history{execution: execution, room: roomIn(debug.SetMemoryLimit(-1)), versions: map[string]version{}, pairs: map[question]int32{}, confirmed: map[pairOf]bool{}, texts: map[string]string{}}
+	return &history{execution: execution, room: RoomIn(debug.SetMemoryLimit(-1)), versions: map[string]version{}, pairs: map[question]int32{}, confirmed: map[pairOf]bool{}, texts: map[string]string{}}
 }
 
 // readHistory reads the measurements of a suite in pages. Its error is a *measure.Failure where they cannot be judged.
