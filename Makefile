@@ -72,8 +72,10 @@ SERIES ?= 1000
 PEERS ?= 300
 # The noise that `make bench-regression` simulates, by the beginning of its name, such as "drift"; empty for all shapes.
 SHAPE ?=
-# How many queued and finished runs `make bench-scale` makes, one table column each.
+# What `make bench-scale` measures: how many queued and finished runs, and how many cells that suites have together, one table column each. A cell has 100 points.
+PARTS ?= runs,growth,planning,judging,listing
 RUNS ?= 10,100,1000
+CELLS ?= 10,100,1000
 
 ##@ Start here
 .PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade e2e-suite-interrupted e2e-regression
@@ -290,8 +292,8 @@ bench-regression: ## Print how well regressions are found in SERIES (1000) simul
 bench-admission: $(LAB) ## Print how long a real API server takes to admit or refuse runs, with the admission policies and without.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go test -run '^$$' -bench Admission ./api/v1alpha1
 
-bench-scale: $(LAB) $(BIN)/manager ## Print what the manager needs with RUNS (10,100,1000) queued and as many finished runs, against a real API server, and what suites and series need.
-	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go run ./hack/scalebench -runs $(RUNS) $(BIN)/manager
+bench-scale: $(LAB) $(BIN)/manager ## Print what PARTS (runs,growth,planning,judging,listing) need against a real API server: RUNS (10,100,1000) queued and as many finished runs, and suites with CELLS (10,100,1000), each with 100 points.
+	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go run ./hack/scalebench -parts $(PARTS) -runs $(RUNS) -cells $(CELLS) $(BIN)/manager
 
 trex-record: ## Record the exchanges of test/fixtures/trex again, with the TRex in directory TREX; see docs/concepts/trex-protocol.md.
 	@test -n "$(TREX)" || { echo "TREX is not set: make trex-record TREX=/opt/trex, the directory of TRex v3.08 with its program _t-rex-64" >&2; exit 1; }

@@ -11,6 +11,8 @@ const (
 	MaxMeasurementPoints = 200
 	// MaxMeasurementPointsBytes bounds the points of one object, as JSON.
 	MaxMeasurementPointsBytes = 256 << 10
+	// MaxMeasurementParts is the number of objects that one measurement has.
+	MaxMeasurementParts = 32
 )
 
 // BenchmarkMeasurementSpec is what one measurement of a suite found. It cannot be changed.
@@ -73,7 +75,7 @@ type BenchmarkMeasurementSpec struct {
 	// part is the number of this object among those of the measurement, from 1.
 	// +required
 	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1000
+	// +kubebuilder:validation:Maximum=32
 	Part int32 `json:"part,omitempty"`
 
 	// common has the fields that all points of the measurement share, as its platform.

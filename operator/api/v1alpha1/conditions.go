@@ -293,7 +293,8 @@ const (
 	ReasonNotExecuted = "NotExecuted"
 	// ReasonExecutionDeleted: the latest execution was deleted before it ended.
 	ReasonExecutionDeleted = "ExecutionDeleted"
-	// ReasonPointsNotKept: the figures of a measurement could not be kept as points of series. A measurement has it.
+	// ReasonPointsNotKept: the figures of a measurement could not be kept as points of series. A measurement has it, and an execution while it waits
+	// for the right to keep them.
 	ReasonPointsNotKept = "PointsNotKept"
 	// ReasonImageLabelsUnreadable: the registry does not give the labels of the image that spec.template.subject.fromImage names.
 	ReasonImageLabelsUnreadable = "ImageLabelsUnreadable"
@@ -306,7 +307,8 @@ const (
 	ReasonConfirming = "Confirming"
 	// ReasonRegressionFound: a figure that spec.regression.gate selects became worse, and interleaved runs confirm it.
 	ReasonRegressionFound = "RegressionFound"
-	// ReasonNotJudged: spec.regression.gate is set, and series cannot be judged. A series that cannot be judged has it too.
+	// ReasonNotJudged: spec.regression.gate is set, and series cannot be judged. A series that cannot be judged has it too, and a suite while it waits
+	// for the right to read its measurements.
 	ReasonNotJudged = "NotJudged"
 	// ReasonNotConfirmed: it is not known whether a series that spec.regression.gate selects became worse. A series has it too whose regression the
 	// gate lets pass, and that may have a larger one.

@@ -150,11 +150,6 @@ func trialOf(frameBytes int, framesPerSecond uint64, duration time.Duration) mea
 	}
 }
 
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
-}
-
 // loadAverage returns how busy the machine was. Figures of a busy machine are low.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")

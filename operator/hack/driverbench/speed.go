@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netns"
 
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/statistics"
 	"vnfbench.io/operator/internal/testing/testpath"
 	"vnfbench.io/operator/internal/traffic/xdp"
 )
@@ -94,7 +95,7 @@ func middle(rates []rate) rate {
 	for _, r := range rates {
 		clock, cpu = append(clock, r.perSecond), append(cpu, r.perCPUSecond)
 	}
-	return rate{median(clock), median(cpu)}
+	return rate{statistics.Median(clock), statistics.Median(cpu)}
 }
 
 // flatOut counts what arrives while the driver sends as fast as it can.

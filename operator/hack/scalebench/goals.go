@@ -32,7 +32,7 @@ func printGoals(w io.Writer, rows []row) {
 		}
 		if !found {
 			missed++
-			fmt.Fprintf(w, "NOT MEASURED: %s, goal at most %g %s\n", g.text, g.most, g.unit)
+			fmt.Fprintf(w, "%s: %s, goal at most %g %s\n", notMeasured, g.text, g.most, g.unit)
 			continue
 		}
 		verdict := "met"

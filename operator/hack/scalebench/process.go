@@ -95,6 +95,7 @@ type sample struct {
 	cpu         time.Duration
 	rss, peak   float64 // MiB
 	heap        float64 // MiB
+	allocated   float64 // MiB, since its start
 	writes      float64
 	etcdKiB     float64
 	otherWrites float64
@@ -116,6 +117,10 @@ func (c *cluster) sample(ctx context.Context, p *process) (sample, error) {
 		return s, err
 	}
 	s.heap /= 1 << 20
+	if s.allocated, err = sumOf(text, sum{"go_memstats_alloc_bytes_total", nil}); err != nil {
+		return s, err
+	}
+	s.allocated /= 1 << 20
 	etcd, err := get(ctx, c.etcdMetrics)
 	if err != nil {
 		return s, err

@@ -24,7 +24,7 @@ const axisValues = 5
 // planTimeout is how long the planning of an execution may take.
 const planTimeout = 10 * time.Minute
 
-var suiteColumns = []column{{"planning s", 2}, {"CPU s", 2}, {"CPU ms per cell", 1}, {"manager's writes", 0}, {"RSS MiB before", 1}, {"highest RSS MiB", 1}}
+var planColumns = append([]column{{"suites", 0}, {"ms per cell", 1}, {"CPU ms per cell", 1}, {"allocated KiB per cell", 0}}, usageColumns...)
 
 // templateOf returns a template with a number of cells, a multiple of axisValues, which differ in their limits of time.
 func templateOf(cells int) (v1alpha1.SuiteTemplate, error) {
@@ -44,65 +44,91 @@ func templateOf(cells int) (v1alpha1.SuiteTemplate, error) {
 	}}}, nil
 }
 
-// measureSuite measures how the manager plans an execution with a number of cells.
-func measureSuite(ctx context.Context, s settings, cells int) (row, error) {
-	r := row{float64(cells), map[string]float64{}}
+// suitesOf distributes cells over suites, of which each has as many as it may have, but the last.
+func suitesOf(cells int) (sizes []int) {
+	for ; cells > 0; cells -= v1alpha1.MaxSuiteCells {
+		sizes = append(sizes, min(cells, v1alpha1.MaxSuiteCells))
+	}
+	return sizes
+}
+
+// suiteName returns the name of a suite, by its number from 0.
+func suiteName(number int) string { return fmt.Sprintf("suite-%d", number+1) }
+
+// measurePlanning measures how the manager plans executions with a number of cells together, which are made at the same time.
+func measurePlanning(ctx context.Context, s settings, cells int) (row, error) {
+	r := row{float64(cells), map[string]float64{"suites": float64(len(suitesOf(cells)))}}
 	err := with(ctx, s, func(ctx context.Context, node *node) error {
+		// The first run that an execution makes does not start.
+		node.held.Store(true)
 		manager, err := startManager(s, node.kubeconfig)
 		if err != nil {
 			return err
 		}
-		return errors.Join(node.planSuite(ctx, manager, r.figures, cells), manager.stop())
+		return errors.Join(node.planSuites(ctx, manager, r.figures, cells), manager.stop())
 	})
-	return r, err
+	if err != nil {
+		return r, err
+	}
+	n := float64(cells)
+	r.figures["ms per cell"], r.figures["CPU ms per cell"] = 1e3*r.figures["time s"]/n, 1e3*r.figures["CPU s"]/n
+	r.figures["allocated KiB per cell"] = 1024 * r.figures["allocated MiB"] / n
+	return r, nil
 }
 
-// planSuite makes an execution, and waits until all of its cells are planned.
-func (n *node) planSuite(ctx context.Context, manager *process, figures map[string]float64, cells int) error {
+// planSuites makes the executions, and waits until all of their cells are planned.
+func (n *node) planSuites(ctx context.Context, manager *process, figures map[string]float64, cells int) error {
 	if _, _, err := n.settle(ctx, manager, 0); err != nil {
 		return err
 	}
-	template, err := templateOf(cells)
-	if err != nil {
-		return err
-	}
-	from, err := n.sample(ctx, manager)
-	if err != nil {
-		return err
-	}
-	execution := &v1alpha1.BenchmarkSuiteRun{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "suite"}, Spec: v1alpha1.BenchmarkSuiteRunSpec{Template: template}}
-	start := time.Now()
-	if err := n.client.Create(ctx, execution); err != nil {
-		return err
-	}
-	for int(execution.Status.PlannedCells) < cells {
-		if c := meta.FindStatusCondition(execution.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil && c.Status != metav1.ConditionUnknown {
-			return fmt.Errorf("the execution ended: %s: %s", c.Reason, c.Message)
+	var executions []*v1alpha1.BenchmarkSuiteRun
+	for i, size := range suitesOf(cells) {
+		template, err := templateOf(size)
+		if err != nil {
+			return err
 		}
-		if time.Since(start) > planTimeout {
-			return fmt.Errorf("%d of %d cells were planned in %s", execution.Status.PlannedCells, cells, planTimeout)
+		executions = append(executions, &v1alpha1.BenchmarkSuiteRun{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: suiteName(i)}, Spec: v1alpha1.BenchmarkSuiteRunSpec{Template: template}})
+	}
+	return n.observe(ctx, manager, figures, func(ctx context.Context) error {
+		for _, e := range executions {
+			if err := n.client.Create(ctx, e); err != nil {
+				return err
+			}
 		}
-		n.progress.is("planning an execution: %d of %d cells", execution.Status.PlannedCells, cells)
+		return n.await(ctx, manager, planTimeout, func() (bool, error) {
+			planned := 0
+			for _, e := range executions {
+				if err := n.client.Get(ctx, client.ObjectKeyFromObject(e), e); err != nil {
+					return false, err
+				}
+				if c := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil && c.Status != metav1.ConditionUnknown {
+					return false, fmt.Errorf("execution %q ended: %s: %s", e.Name, c.Reason, c.Message)
+				}
+				planned += int(e.Status.PlannedCells)
+			}
+			n.progress.is("planning: %d of %d cells", planned, cells)
+			return planned == cells, nil
+		})
+	})
+}
+
+// await asks again and again until something is done.
+func (n *node) await(ctx context.Context, manager *process, timeout time.Duration, isDone func() (bool, error)) error {
+	for start := time.Now(); time.Since(start) < timeout; {
+		if done, err := isDone(); done || err != nil {
+			return err
+		}
 		if err := errors.Join(manager.alive(), clock.Sleep(ctx, stepInterval)); err != nil {
 			return err
 		}
-		if err := n.client.Get(ctx, client.ObjectKeyFromObject(execution), execution); err != nil {
-			return err
-		}
 	}
-	took := time.Since(start)
-	to, err := n.sample(ctx, manager)
-	if err != nil {
-		return err
-	}
-	cpu := (to.cpu - from.cpu).Seconds()
-	figures["planning s"], figures["CPU s"], figures["CPU ms per cell"] = took.Seconds(), cpu, 1e3*cpu/float64(cells)
-	figures["manager's writes"], figures["RSS MiB before"], figures["highest RSS MiB"] = to.writes-from.writes, from.rss, to.peak
-	return nil
+	return fmt.Errorf("it took longer than %s", timeout)
 }
 
-// printRefusal prints how long it takes to refuse a matrix of a number of cells.
-func printRefusal(w io.Writer, cells int) error {
+// printCellLimits prints how many cells and measurements a suite has at most, and how long it takes to refuse twice as many.
+func printCellLimits(w io.Writer, _ []row) error {
+	fmt.Fprintf(w, "Limits: a suite has at most %d cells and %d measurements.\n", v1alpha1.MaxSuiteCells, v1alpha1.MaxSuiteMeasurements)
+	cells := 2 * v1alpha1.MaxSuiteCells
 	template, err := templateOf(cells)
 	if err != nil {
 		return err

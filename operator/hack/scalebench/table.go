@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"text/tabwriter"
 )
 
-// row has the figures of one size. n is what the others grow with.
+// notMeasured is there instead of what was not measured.
+const notMeasured = "NOT MEASURED"
+
+// row has the figures of one size. n is what the others grow with. A figure that is not there was not measured.
 type row struct {
 	n       float64
 	figures map[string]float64
@@ -30,7 +34,7 @@ var growthColumns = []column{
 }
 
 // printTable prints a line for each figure with its values, and how it grows: the exponent of N from
-// the first row to the last, 0 for a figure that does not, 1 for one that grows as N does.
+// the first row that has it to the last, 0 for a figure that does not, 1 for one that grows as N does.
 func printTable(w io.Writer, columns []column, rows []row) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "N\t")
@@ -41,7 +45,11 @@ func printTable(w io.Writer, columns []column, rows []row) {
 	for _, c := range columns {
 		fmt.Fprintf(table, "%s\t", c.name)
 		for _, r := range rows {
-			fmt.Fprintf(table, "%.*f\t", c.digits, r.figures[c.name])
+			if figure, measured := r.figures[c.name]; measured {
+				fmt.Fprintf(table, "%.*f\t", c.digits, figure)
+			} else {
+				fmt.Fprintf(table, "%s\t", notMeasured)
+			}
 		}
 		fmt.Fprintf(table, "%s\t\n", exponent(rows, c.name))
 	}
@@ -50,6 +58,10 @@ func printTable(w io.Writer, columns []column, rows []row) {
 
 // exponent returns x of a figure that grows as N to the power of x, or "-" where there is none.
 func exponent(rows []row, name string) string {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { _, measured := r.figures[name]; return !measured })
+	if len(rows) == 0 {
+		return "-"
+	}
 	first, last := rows[0], rows[len(rows)-1]
 	from, to := first.figures[name], last.figures[name]
 	if from <= 0 || to <= 0 || first.n == last.n {

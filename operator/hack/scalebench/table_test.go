@@ -4,8 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/regression"
+	"vnfbench.io/operator/internal/series"
 	"vnfbench.io/operator/internal/suite"
 )
 
@@ -55,22 +61,143 @@ func TestSettingsOfTheChart(t *testing.T) {
 	}
 }
 
-// TestScaleOfSuites checks that the template has as many cells as are asked for and can be measured, that more are refused, and
-// that points are listed and judged.
+// TestScaleOfSuites checks that the template has as many cells as are asked for and can be measured, that more are several suites and are refused in
+// one, and that what was not measured is said.
 func TestScaleOfSuites(t *testing.T) {
-	template, err := templateOf(v1alpha1.MaxSuiteCells)
+	for cells, want := range map[int][]int{10: {10}, v1alpha1.MaxSuiteCells: {500}, 1000: {500, 500}, 1005: {500, 500, 5}} {
+		sizes := suitesOf(cells)
+		if !slices.Equal(sizes, want) {
+			t.Errorf("%d cells are suites of %v, want %v", cells, sizes, want)
+		}
+		for _, size := range sizes {
+			template, err := templateOf(size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s, err := suite.Parse(&template); err != nil || len(s.Cells) != size {
+				t.Errorf("the suite of %d cells: %v", size, err)
+			}
+		}
+	}
+	var out bytes.Buffer
+	if err := printCellLimits(&out, nil); err != nil || !strings.Contains(out.String(), "at most 500 cells and 2000 measurements") || !strings.Contains(out.String(), "A matrix of 1000 cells is refused") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+	out.Reset()
+	// docs/concepts/suites.md has the number.
+	if err := printPointLimits(&out); err != nil || !strings.Contains(out.String(), "with 256 MiB the manager judges at most 167772 points") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+// TestPointsOfSuites checks that the measurements of a suite make as many points and series as a table says, each with a verdict, and that what is
+// exported is read again.
+func TestPointsOfSuites(t *testing.T) {
+	const cells = 10
+	template, err := templateOf(cells)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := suite.Parse(&template); err != nil || len(s.Cells) != v1alpha1.MaxSuiteCells {
-		t.Errorf("the largest suite: %v", err)
+	parsed, err := suite.Parse(&template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var points []series.Point
+	for cell := range cells {
+		for execution := range runsOfSeries {
+			m, err := measurementOf("suite-1", parsed, cell, execution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of, err := series.OfMeasurement(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			points = append(points, of...)
+		}
+	}
+	if want := pointsOf([]int{cells}); len(points) != want[0] {
+		t.Errorf("%d points, want %d", len(points), want[0])
+	}
+	if last := executionOf("suite-1", runsOfSeries-1); points[len(points)-1].Execution != last {
+		t.Errorf("the last execution is %q, want %q", points[len(points)-1].Execution, last)
+	}
+	var file bytes.Buffer
+	if err := series.WriteLines(&file, points); err != nil {
+		t.Fatal(err)
+	}
+	figures := map[string]float64{}
+	if err := listFile(figures, &file, points); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range listColumns {
+		of, _, _ := strings.Cut(c.name, " ")
+		if name := strings.TrimSuffix(of, "'s"); name == "grouping" || name == "reading" || name == "judging" {
+			if figure, measured := figures[c.name]; !measured || figure < 0 {
+				t.Errorf("%s is %v, %t", c.name, figure, measured)
+			}
+		}
+	}
+	all, err := series.Group(points)
+	if err != nil || len(all) != cells*figuresOfRun {
+		t.Fatalf("%d series, %v", len(all), err)
+	}
+	report, err := regression.JudgeAll(regression.Default(), all, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range report.Judgments {
+		if j.Verdict == regression.VerdictNotEnoughData {
+			t.Errorf("series %s is not judged: %s", j.Key, j.Message)
+		}
+	}
+	if err := listFile(figures, strings.NewReader(""), points); err == nil {
+		t.Error("a file without its points is as good")
+	}
+}
+
+// TestSpend checks that what is allocated and held is counted.
+func TestSpend(t *testing.T) {
+	var held []byte
+	took, err := spend(func() error {
+		held = make([]byte, 64<<20)
+		time.Sleep(50 * time.Millisecond)
+		return io.EOF
+	})
+	runtime.KeepAlive(held)
+	if !errors.Is(err, io.EOF) || took.seconds < 0.05 || took.allocatedMiB < 64 || took.allocatedMiB > 100 || took.topMiB < 60 {
+		t.Errorf("%+v, %v", took, err)
+	}
+}
+
+// TestPart checks that a size that cannot be measured has a column that says so, that the others are measured, and that the error is returned.
+func TestPart(t *testing.T) {
+	broken := errors.New("it is broken")
+	p := part{
+		name: "sizes", title: "With N.", columns: []column{{"twice", 0}, {"never", 1}}, sizes: []int{1, 2, 4},
+		measure: func(_ context.Context, _ settings, n int) (row, error) {
+			if n == 2 {
+				return row{}, broken
+			}
+			return row{float64(n), map[string]float64{"twice": float64(2 * n)}}, nil
+		},
+		after: func(w io.Writer, rows []row) error { fmt.Fprintf(w, "%d rows\n", len(rows)); return nil },
 	}
 	var out bytes.Buffer
-	if err := printRefusal(&out, 2*v1alpha1.MaxSuiteCells); err != nil || !strings.Contains(out.String(), "A matrix of 1000 cells is refused") {
-		t.Errorf("%v: %s", err, out.String())
+	if err := p.run(t.Context(), settings{}, &out, io.Discard); !errors.Is(err, broken) || !strings.Contains(err.Error(), "sizes with 2: ") {
+		t.Error(err)
 	}
-	if r, err := measurePoints(1000); err != nil || r.figures["series"] != 10 || r.figures["judging s"] <= 0 {
-		t.Errorf("%+v, %v", r, err)
+	for _, want := range []string{"sizes: With N.\n", "twice             2  NOT MEASURED             8      1.00", "never  NOT MEASURED  NOT MEASURED  NOT MEASURED         -", "3 rows\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	calls := 0
+	p.measure = func(ctx context.Context, _ settings, n int) (row, error) { calls++; return row{}, ctx.Err() }
+	if err := p.run(stopped, settings{}, io.Discard, io.Discard); !errors.Is(err, context.Canceled) || calls != 1 {
+		t.Errorf("%d sizes are measured after an interruption: %v", calls, err)
 	}
 }
 
@@ -150,10 +277,13 @@ func TestProgress(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	s, err := parse([]string{"-runs", "10,1000", "bin/manager"})
-	if err != nil || len(s.counts) != 2 || s.counts[1] != 1000 || s.manager != "bin/manager" {
+	if err != nil || len(s.counts) != 2 || s.counts[1] != 1000 || s.manager != "bin/manager" || !slices.Equal(s.parts, namesOfParts()) || !slices.Equal(s.cells, []int{10, 100, 1000}) {
 		t.Errorf("%+v, %v", s, err)
 	}
-	for _, arguments := range [][]string{{}, {"-runs", "0", "m"}, {"-runs", "x", "m"}, {"-measured", "1", "m"}, {"-sizes", "0", "m"}, {"-sizes", "99", "m"}} {
+	if s, err := parse([]string{"-parts", "planning,listing", "-cells", "5", "bin/manager"}); err != nil || !slices.Equal(s.parts, []string{"planning", "listing"}) || !slices.Equal(s.cells, []int{5}) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for _, arguments := range [][]string{{}, {"-runs", "0", "m"}, {"-runs", "x", "m"}, {"-measured", "1", "m"}, {"-sizes", "0", "m"}, {"-sizes", "99", "m"}, {"-parts", "runs,nothing", "m"}, {"-parts", "", "m"}, {"-cells", "12", "m"}, {"-cells", "0", "m"}} {
 		if _, err := parse(arguments); err == nil {
 			t.Errorf("%q is accepted", arguments)
 		}

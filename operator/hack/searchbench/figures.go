@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"math"
-	"slices"
 
 	"vnfbench.io/operator/internal/search"
 )
@@ -60,13 +59,4 @@ func Ratios(of, over Figures) []float64 {
 		out[i] = of.Runs[i].Time.Seconds() / over.Runs[i].Time.Seconds()
 	}
 	return out
-}
-
-// Median returns the median of some values, and NaN for none.
-func Median(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

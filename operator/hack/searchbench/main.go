@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"vnfbench.io/operator/internal/search"
+	"vnfbench.io/operator/internal/statistics"
 )
 
 func main() {
@@ -78,12 +79,12 @@ func run(ctx context.Context, seeds int, strict bool, command []string) (err err
 		row("", "reference", theirs)
 		ratios := Ratios(ours, theirs)
 		all = append(all, ratios...)
-		fmt.Printf("%-24s time_ratio %.3f\n", "", Median(ratios))
+		fmt.Printf("%-24s time_ratio %.3f\n", "", statistics.Median(ratios))
 		if lost := compare(ours, theirs, goals); len(lost) > 0 {
 			worse = append(worse, fmt.Sprintf("%q (%s)", class.Name, strings.Join(lost, ", ")))
 		}
 	}
-	fmt.Printf("%-24s time_ratio %.3f\n", "overall", Median(all))
+	fmt.Printf("%-24s time_ratio %.3f\n", "overall", statistics.Median(all))
 	if len(worse) == 0 {
 		fmt.Printf("%-24s verdict no worse in any class\n", "")
 		return nil

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+	"vnfbench.io/operator/internal/statistics"
 )
 
 // Leg is one of the interleaved runs: a new deployment of one version. Value is in the unit of Run.
@@ -94,7 +95,7 @@ func (w *walk) counted(pairs []Pair, deviation float64) (before, after, differen
 		before, after = append(before, p.Old.Value), append(after, p.New.Value)
 	}
 	limit := max(legOutlier*deviation, w.settings.Effect)
-	middleBefore, middleAfter := median(before), median(after)
+	middleBefore, middleAfter := statistics.Median(before), statistics.Median(after)
 	before, after = before[:0], after[:0]
 	for _, p := range pairs {
 		if math.Abs(p.Old.Value-middleBefore) <= limit && math.Abs(p.New.Value-middleAfter) <= limit {

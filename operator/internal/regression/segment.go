@@ -71,13 +71,6 @@ func withoutOutliers(values []float64, least float64, scratch []float64) (kept, 
 // normalOfMedian makes the standard deviation of normal values from the median distance to their median.
 const normalOfMedian = 1.4826
 
-// median returns the middle value; of an even number of values, the mean of both.
-func median(values []float64) float64 {
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	return middleOf(sorted)
-}
-
 // middleOf returns the median of sorted values.
 func middleOf(sorted []float64) float64 {
 	return (sorted[len(sorted)/2] + sorted[(len(sorted)-1)/2]) / 2

@@ -20,29 +20,36 @@ var ErrTooManyKept = fmt.Errorf("the BenchmarkMeasurements have more than %d poi
 // objectsOfPage is how many BenchmarkMeasurements are read at once. Each has less than 400 KiB.
 const objectsOfPage = 50
 
+// ErrTooManyParts is returned for the points of one measurement that do not fit into MaxMeasurementParts objects.
+var ErrTooManyParts = fmt.Errorf("they do not fit into %d objects of %d points and %d KiB: measure fewer sizes, loads and repeats in a cell",
+	v1alpha1.MaxMeasurementParts, v1alpha1.MaxMeasurementPoints, v1alpha1.MaxMeasurementPointsBytes>>10)
+
 // Parts distributes the points of a measurement over parts, so that each is within the bounds of one object. The fields that all of
-// them share are common, and are in no part.
+// them share are common, and are in no part. It encodes each point twice, so that what they share is in memory once.
 func Parts(points []Point) (common apiextensionsv1.JSON, parts [][]apiextensionsv1.JSON, err error) {
-	all := make([]map[string]json.RawMessage, len(points))
+	if len(points) > v1alpha1.MaxMeasurementParts*v1alpha1.MaxMeasurementPoints {
+		return common, nil, ErrTooManyParts
+	}
 	shared := map[string]json.RawMessage{}
 	for i, p := range points {
-		line, err := encode(p)
+		fields, err := fieldsOf(p)
 		if err != nil {
 			return common, nil, err
 		}
-		if err := json.Unmarshal(line, &all[i]); err != nil {
-			return common, nil, err
-		}
 		if i == 0 {
-			shared = maps.Clone(all[0])
+			shared = maps.Clone(fields)
 		}
-		maps.DeleteFunc(shared, func(name string, value json.RawMessage) bool { return !bytes.Equal(all[i][name], value) })
+		maps.DeleteFunc(shared, func(name string, value json.RawMessage) bool { return !bytes.Equal(fields[name], value) })
 	}
 	if common.Raw, err = json.Marshal(shared); err != nil {
 		return common, nil, err
 	}
 	size := 0
-	for _, fields := range all {
+	for _, p := range points {
+		fields, err := fieldsOf(p)
+		if err != nil {
+			return common, nil, err
+		}
 		maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return shared[name] != nil })
 		text, err := json.Marshal(fields)
 		if err != nil {
@@ -52,14 +59,33 @@ func Parts(points []Point) (common apiextensionsv1.JSON, parts [][]apiextensions
 		if last < 0 || len(parts[last]) == v1alpha1.MaxMeasurementPoints || size+len(text) > v1alpha1.MaxMeasurementPointsBytes {
 			parts, last, size = append(parts, nil), last+1, 0
 		}
+		if len(parts) > v1alpha1.MaxMeasurementParts {
+			return common, nil, ErrTooManyParts
+		}
 		parts[last] = append(parts[last], apiextensionsv1.JSON{Raw: text})
 		size += len(text)
 	}
 	return common, parts, nil
 }
 
-// OfMeasurement returns the points of a BenchmarkMeasurement.
+// fieldsOf returns the fields of a point as JSON.
+func fieldsOf(p Point) (fields map[string]json.RawMessage, err error) {
+	line, err := encode(p)
+	if err != nil {
+		return nil, err
+	}
+	return fields, json.Unmarshal(line, &fields)
+}
+
+// OfMeasurement returns the points of a BenchmarkMeasurement. It reads no more of them than one object may have, and of no more parts than one
+// measurement may have.
 func OfMeasurement(m *v1alpha1.BenchmarkMeasurement) ([]Point, error) {
+	switch {
+	case m.Spec.Part > v1alpha1.MaxMeasurementParts:
+		return nil, fmt.Errorf("BenchmarkMeasurement %q: it is part %d, and %d is the most", m.Name, m.Spec.Part, v1alpha1.MaxMeasurementParts)
+	case len(m.Spec.Points) > v1alpha1.MaxMeasurementPoints:
+		return nil, fmt.Errorf("BenchmarkMeasurement %q: it has %d points, and %d is the most", m.Name, len(m.Spec.Points), v1alpha1.MaxMeasurementPoints)
+	}
 	points := make([]Point, len(m.Spec.Points))
 	for i, text := range m.Spec.Points {
 		err := fmt.Errorf("it has %d bytes: at most %d can be read", len(m.Spec.Common.Raw)+len(text.Raw), MaxLineBytes)

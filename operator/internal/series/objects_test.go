@@ -1,8 +1,10 @@
 package series
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +59,47 @@ func TestPartsKeepEverything(t *testing.T) {
 	}
 	if _, _, err := Parts([]Point{{}}); err == nil || !strings.Contains(err.Error(), "experiment is empty") {
 		t.Errorf("a point without a key: %v", err)
+	}
+}
+
+// TestTooManyParts checks that one measurement has a bounded number of objects, by its points and by their bytes, when it is written and when it is
+// read.
+func TestTooManyParts(t *testing.T) {
+	points := func(count, words int) (all []Point) {
+		for i := range count {
+			p := full()
+			p.Figure, p.Warnings = fmt.Sprintf("figure %d", i), nil
+			for range words {
+				p.Warnings = append(p.Warnings, fmt.Sprintf("%0*d", maxWord-8, i))
+			}
+			all = append(all, p)
+		}
+		return all
+	}
+	const most = v1alpha1.MaxMeasurementParts * v1alpha1.MaxMeasurementPoints
+	for name, test := range map[string]struct{ count, words, parts int }{
+		"as many as there may be": {most, 0, v1alpha1.MaxMeasurementParts}, "one more": {most + 1, 0, 0}, "long ones": {300, maxWords, 0},
+	} {
+		_, parts, err := Parts(points(test.count, test.words))
+		if len(parts) != test.parts || errors.Is(err, ErrTooManyParts) != (test.parts == 0) {
+			t.Errorf("%s: %d parts, %v", name, len(parts), err)
+		}
+	}
+	common, parts, err := Parts(points(1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &v1alpha1.BenchmarkMeasurement{Spec: v1alpha1.BenchmarkMeasurementSpec{Part: v1alpha1.MaxMeasurementParts, Common: common, Points: parts[0]}}
+	if _, err := OfMeasurement(m); err != nil {
+		t.Error(err)
+	}
+	m.Spec.Part++
+	if _, err := OfMeasurement(m); err == nil || !strings.Contains(err.Error(), "32 is the most") {
+		t.Errorf("a further part: %v", err)
+	}
+	m.Spec.Part, m.Spec.Points = 1, slices.Repeat(parts[0], v1alpha1.MaxMeasurementPoints+1)
+	if _, err := OfMeasurement(m); err == nil || !strings.Contains(err.Error(), "200 is the most") {
+		t.Errorf("a further point: %v", err)
 	}
 }
 

@@ -17,6 +17,16 @@ const confidence = 0.95
 // Number is a kind of value that a figure has.
 type Number interface{ ~int64 | ~uint64 | ~float64 }
 
+// Median returns the middle value; of an even number of values, the mean of both; of none, NaN.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
 // Mean returns the arithmetic mean, and 0 for no values.
 func Mean[T Number](values []T) float64 { return SpreadOf(values).Mean }
 

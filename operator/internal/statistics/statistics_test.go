@@ -148,3 +148,23 @@ func TestWelch(t *testing.T) {
 		}
 	}
 }
+
+// TestMedian checks odd and even numbers of values, in any order, and none.
+func TestMedian(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		want   float64
+	}{
+		{[]float64{5}, 5},
+		{[]float64{9, 1, 5}, 5},
+		{[]float64{9, 1, 5, 6}, 5.5},
+	} {
+		before := slices.Clone(test.values)
+		if got := Median(test.values); got != test.want || !slices.Equal(test.values, before) {
+			t.Errorf("%v: got %v, want %v, and the values as they were", before, got, test.want)
+		}
+	}
+	if got := Median(nil); !math.IsNaN(got) {
+		t.Errorf("no values: got %v", got)
+	}
+}

@@ -97,3 +97,28 @@ func TestParseOfOneTemplateAtATime(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// BenchmarkStep is what a step of an execution with 500 cells takes to know its cells: at its begin, and later.
+func BenchmarkStep(b *testing.B) {
+	small := &v1alpha1.SuiteTemplate{}
+	small.Experiment.Raw = []byte(`{"chain":[{"name":"fw","function":"Firewall"}]}`)
+	for path, count := range map[string]int{"startupSeconds": 50, "deadlineSeconds": 10} {
+		axis := v1alpha1.Axis{Name: strings.ToLower(path), Path: path}
+		for i := range count {
+			axis.Values = append(axis.Values, apiextensionsv1.JSON{Raw: fmt.Append(nil, 100+i)})
+		}
+		small.Matrix.Axes = append(small.Matrix.Axes, axis)
+	}
+	for name, of := range map[string]*v1alpha1.SuiteTemplate{"small": small, "largest": largest(b)} {
+		for step, cells := range map[string]func(*v1alpha1.SuiteTemplate) (*Suite, error){"begin": Parse, "later": Resume} {
+			b.Run(name+"/"+step, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if s, err := cells(of); err != nil || len(s.Cells) < 490 {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

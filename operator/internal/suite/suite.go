@@ -14,11 +14,6 @@ import (
 	"sync"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	strictjson "sigs.k8s.io/json"
-
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
@@ -26,9 +21,6 @@ import (
 
 // maxCombinations bounds the work for a matrix of which most cells are excluded.
 const maxCombinations = 100_000
-
-// maxCellBytes bounds the experiment of a cell: the base and one patch of the largest size.
-const maxCellBytes = 2 * v1alpha1.MaxExperimentBytes
 
 // controlSuffix ends the name of the control cell.
 const controlSuffix = "-control"
@@ -53,6 +45,8 @@ type Suite struct {
 	// Startup is how long a run of the experiment waits for what may pass.
 	Startup time.Duration
 	base    map[string]any
+	// bringsDisk says that the base has a function for which its author needs the right to create pods.
+	bringsDisk bool
 }
 
 // parsing makes sure that templates are parsed one after the other: while a large one is parsed, each of its cells takes memory.
@@ -66,7 +60,34 @@ func Parse(template *v1alpha1.SuiteTemplate) (*Suite, error) {
 	return parse(template)
 }
 
+// Resume returns the cells of a template that Parse has taken before, for all steps but the first of what has it. It does not make the experiment of each of them again, of which there may be
+// hundreds: Experiment checks the one that it returns.
+func Resume(template *v1alpha1.SuiteTemplate) (*Suite, error) {
+	parsing.Lock()
+	defer parsing.Unlock()
+	s, err := span(template)
+	if err != nil || template.Subject == nil || template.Subject.FromImage == nil {
+		return s, err
+	}
+	// All cells have the image of the first one.
+	return s, s.checkCell(template.Subject, 0)
+}
+
 func parse(template *v1alpha1.SuiteTemplate) (*Suite, error) {
+	s, err := span(template)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Cells {
+		if err := s.checkCell(template.Subject, i); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// span checks everything but the experiments of the cells.
+func span(template *v1alpha1.SuiteTemplate) (*Suite, error) {
 	if bytes := bytesOf(template); bytes > maxTemplateBytes {
 		return nil, measure.Failf(v1alpha1.ReasonInvalidMatrix, "set fields by their paths instead of patches, or make several suites",
 			"spec.template: its experiment, values and patches have %d bytes, and %d is the most", bytes, maxTemplateBytes)
@@ -83,7 +104,7 @@ func parse(template *v1alpha1.SuiteTemplate) (*Suite, error) {
 		return nil, err
 	}
 	s := &Suite{base: base}
-	if err := s.span(axes, template.Matrix.Exclude); err != nil {
+	if err := s.combine(axes, template.Matrix.Exclude); err != nil {
 		return nil, err
 	}
 	s.shorten()
@@ -105,7 +126,7 @@ func parse(template *v1alpha1.SuiteTemplate) (*Suite, error) {
 		return nil, measure.Failf(v1alpha1.ReasonTooManyCells, "lower spec.template.repeats, or exclude combinations",
 			"spec.template.repeats: %d cells with %d repeats are %d measurements, and %d is the most", cells, repeats, cells*repeats, v1alpha1.MaxSuiteMeasurements)
 	}
-	return s, s.check(template.Subject)
+	return s, s.checkBase()
 }
 
 // checkSubject refuses texts that no series takes, before anything is measured for one.
@@ -158,8 +179,8 @@ func bytesOfCombination(of v1alpha1.Combination) (bytes int) {
 // repeatsOf returns the number of repeats, which is 1 in a template that was stored without one.
 func repeatsOf(template *v1alpha1.SuiteTemplate) int { return max(1, int(template.Repeats)) }
 
-// span makes a cell for each combination that is not excluded, the last axis changing first.
-func (s *Suite) span(axes []axis, exclude []v1alpha1.Combination) error {
+// combine makes a cell for each combination that is not excluded, the last axis changing first.
+func (s *Suite) combine(axes []axis, exclude []v1alpha1.Combination) error {
 	product := 1
 	for _, a := range axes {
 		if product *= len(a.values); product > maxCombinations {
@@ -319,120 +340,4 @@ func (s *Suite) addControl(name string) error {
 	}
 	s.Cells = append(s.Cells, control)
 	return nil
-}
-
-// Experiment returns the experiment of a cell, in the form of JSON.
-func (s *Suite) Experiment(cell int) (map[string]any, error) {
-	document := runtime.DeepCopyJSON(s.base)
-	for _, c := range s.Cells[cell].changes {
-		var err error
-		if document, err = c.apply(document); err != nil {
-			return nil, err
-		}
-	}
-	return document, nil
-}
-
-// check makes each experiment and reads it as the API's type.
-func (s *Suite) check(subject *v1alpha1.SuiteSubject) error {
-	base, unknown, err := decode("spec.template.experiment", s.base)
-	if err != nil {
-		return err
-	}
-	if len(unknown) > 0 {
-		return invalidExperiment("spec.template.experiment", unknown[0])
-	}
-	s.Startup = startupOf(base)
-	for i := range s.Cells {
-		document, err := s.Experiment(i)
-		if err != nil {
-			return err
-		}
-		what := fmt.Sprintf("cell %q", s.Cells[i].Name)
-		experiment, unknown, err := decode(what, document)
-		if err != nil {
-			return err
-		}
-		if len(unknown) > 0 {
-			return unknownField(&s.Cells[i], unknown[0])
-		}
-		if bringsDisk(experiment) && !bringsDisk(base) {
-			return measure.Failf(v1alpha1.ReasonInvalidExperiment, "put a function Custom into spec.template.experiment.chain, where admission checks whether its author may create pods",
-				"%s: only a variant or a value brings the function Custom", what)
-		}
-		if err := s.checkImage(subject, experiment, what); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func invalidExperiment(what string, err error) error {
-	return measure.Failf(v1alpha1.ReasonInvalidExperiment, "write it as spec.experiment of a BenchmarkRun; `kubectl explain benchmarkrun.spec.experiment --recursive` lists its fields", "%s: %w", what, err)
-}
-
-// decode reads an experiment as the API's type. unknown are errors about fields that it does not have.
-func decode(what string, document map[string]any) (experiment *v1alpha1.Experiment, unknown []error, err error) {
-	text, err := json.Marshal(document)
-	if err != nil {
-		return nil, nil, fmt.Errorf("encoding %s: %w", what, err)
-	}
-	if len(text) > maxCellBytes {
-		return nil, nil, measure.Failf(v1alpha1.ReasonInvalidExperiment, "shorten its patches", "%s: its experiment has %d bytes, and %d is the most", what, len(text), maxCellBytes)
-	}
-	experiment = &v1alpha1.Experiment{}
-	if unknown, err = strictjson.UnmarshalStrict(text, experiment); err != nil {
-		return nil, nil, invalidExperiment(what, err)
-	}
-	return experiment, unknown, nil
-}
-
-// unknownField returns the error about a field that experiments do not have: it names the path of an axis if the field is on it.
-func unknownField(cell *Cell, err error) error {
-	for _, c := range cell.changes {
-		if c.patch == nil && c.path.leadsThrough(err) {
-			return measure.Failf(v1alpha1.ReasonAxisPathNotFound, "`kubectl explain benchmarkrun.spec.experiment --recursive` lists the fields",
-				"%s is %q, and an experiment has no such field: %w", c.field, c.path.text, err)
-		}
-	}
-	return invalidExperiment(fmt.Sprintf("cell %q", cell.Name), err)
-}
-
-// bringsDisk reports whether the chain has a function Custom, for which its author needs the right to create pods.
-func bringsDisk(experiment *v1alpha1.Experiment) bool {
-	return slices.ContainsFunc(experiment.Chain, func(f v1alpha1.NetworkFunction) bool { return f.Function == v1alpha1.FunctionCustom })
-}
-
-// object decodes a JSON object of bounded size. Whole numbers stay whole.
-func object(field string, raw apiextensionsv1.JSON) (map[string]any, error) {
-	if len(raw.Raw) > v1alpha1.MaxExperimentBytes {
-		return nil, measure.Failf(v1alpha1.ReasonInvalidExperiment, "shorten it", "%s has %d bytes, and %d is the most", field, len(raw.Raw), v1alpha1.MaxExperimentBytes)
-	}
-	var decoded map[string]any
-	if err := utiljson.Unmarshal(raw.Raw, &decoded); err != nil || decoded == nil {
-		return nil, measure.Failf(v1alpha1.ReasonInvalidExperiment, "write an object with fields", "%s is no JSON object", field)
-	}
-	if isDeeper(decoded, maxDepth) {
-		return nil, measure.Failf(v1alpha1.ReasonInvalidExperiment, "write the fields of an experiment", "%s has more than %d levels of objects and lists", field, maxDepth)
-	}
-	return decoded, nil
-}
-
-// maxDepth is how deep an experiment or a patch may be nested, several times what an experiment is. The fields of deeper ones
-// would take memory that grows with the square of the depth.
-const maxDepth = 32
-
-// isDeeper reports whether decoded JSON has more levels of objects and lists than that.
-func isDeeper(decoded any, levels int) bool {
-	switch decoded := decoded.(type) {
-	case map[string]any:
-		for _, v := range decoded {
-			if levels == 0 || isDeeper(v, levels-1) {
-				return true
-			}
-		}
-	case []any:
-		return levels == 0 && len(decoded) > 0 || slices.ContainsFunc(decoded, func(v any) bool { return isDeeper(v, levels-1) })
-	}
-	return false
 }

@@ -208,6 +208,46 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// TestResume checks that an execution that continues has the cells that it began with, and that the experiment of a cell is checked also then, when
+// it is made.
+func TestResume(t *testing.T) {
+	good := template(t, `
+matrix:
+  axes:
+  - {name: rules, path: "chain[fw].firewall.rules", values: [1, 2]}
+controlCell: rules-1`)
+	began, err := Parse(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	continued, err := Resume(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(names(began), names(continued)); diff != "" {
+		t.Error(diff)
+	}
+	for i := range began.Cells {
+		before, errBefore := began.Experiment(i)
+		after, errAfter := continued.Experiment(i)
+		if diff := cmp.Diff(before, after); diff != "" || errors.Join(errBefore, errAfter) != nil {
+			t.Errorf("%s, %v, %v", diff, errBefore, errAfter)
+		}
+	}
+	for text, reason := range map[string]string{
+		`{name: x, path: unknown, values: [1]}`:                                            v1alpha1.ReasonAxisPathNotFound,
+		`{name: x, variants: [{name: c, patch: {chain: [{name: fw, function: Custom}]}}]}`: v1alpha1.ReasonInvalidExperiment,
+	} {
+		s, err := Resume(template(t, "matrix:\n  axes:\n  - "+text))
+		if err != nil {
+			t.Fatalf("%s: all cells are checked: %v", text, err)
+		}
+		if _, err := s.Experiment(0); measure.ReasonOf(err) != reason {
+			t.Errorf("%s: %v, want %s", text, err, reason)
+		}
+	}
+}
+
 // TestExcludeTwice checks that two combinations may leave out the same cell.
 func TestExcludeTwice(t *testing.T) {
 	_, err := Parse(template(t, `

@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -163,13 +162,13 @@ func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (dec
 		d.after = sooner(d.after, reportInterval)
 	}
 	err := r.patchStatus(ctx, s, d, status)
-	if !apierrors.IsInvalid(err) && !isTooLarge(err) {
+	if !apierrors.IsInvalid(err) && !reporting.IsTooLarge(err) {
 		return d, err
 	}
 	s.run = before.DeepCopy()
 	switch {
 	case d.action != actFinish || !d.measured:
-	case isTooLarge(err):
+	case reporting.IsTooLarge(err):
 		d = fail(newCause(v1alpha1.ReasonStatusTooLarge,
 			"the figures do not fit into the status, and all trials are kept in ConfigMap %q: measure fewer sizes, loads or repeats in each run: %v", s.names.Results, err))
 	default:
@@ -177,18 +176,12 @@ func (r *Reconciler) storeStatus(ctx context.Context, s *scope, d decision) (dec
 			"the API server refuses the result, whose trials are kept in ConfigMap %q: apply the CustomResourceDefinitions of this operator's version, and the run again: %v", s.names.Results, err))
 	}
 	after := summarize(s, d)
-	if err := r.patchStatus(ctx, s, d, withoutFigures(before.Status, after)); !isTooLarge(err) {
+	if err := r.patchStatus(ctx, s, d, withoutFigures(before.Status, after)); !reporting.IsTooLarge(err) {
 		return d, err
 	}
 	// The figures that were stored before leave no room for the end.
 	s.run = before.DeepCopy()
 	return d, r.patchStatus(ctx, s, d, withoutFigures(v1alpha1.BenchmarkRunStatus{}, after))
-}
-
-// isTooLarge reports whether the API server or its store refuses an object because of its size.
-func isTooLarge(err error) bool {
-	return err != nil && (apierrors.IsRequestEntityTooLargeError(err) ||
-		strings.Contains(err.Error(), "etcdserver: request is too large") || strings.Contains(err.Error(), "trying to send message larger than max"))
 }
 
 // withoutFigures returns the earlier status with only those fields of the later one that

@@ -10,10 +10,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,6 +55,24 @@ func CauseOf(err error) *Cause {
 
 // Event is one thing that happened: Normal or Warning, and its cause.
 type Event struct{ Kind, Reason, Message string }
+
+// WaitsSince returns since when a condition is Unknown for a reason, which is now where it is not. Its time is that of the reason if
+// TimeTheReason was called.
+func WaitsSince(conditions []metav1.Condition, kind, reason string, now time.Time) time.Time {
+	if c := meta.FindStatusCondition(conditions, kind); c != nil && c.Status == metav1.ConditionUnknown && c.Reason == reason {
+		return c.LastTransitionTime.Time
+	}
+	return now
+}
+
+// TimeTheReason gives a condition the time of its reason where that is another one than before. Otherwise a condition has the time of its
+// status, which does not say when a wait began.
+func TimeTheReason(before, after []metav1.Condition, kind string, now metav1.Time) {
+	was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
+	if is != nil && (was == nil || was.Reason != is.Reason) {
+		is.LastTransitionTime = now
+	}
+}
 
 // StoreStatus stores the status of an object if it is another one than before, and returns whether it did. The lock makes
 // sure that the status follows from what is stored. Where the object has changed, reader reads it: if it has the same

@@ -57,7 +57,11 @@ func (r *Reconciler) delete(ctx context.Context, execution *v1alpha1.BenchmarkSu
 func (r *Reconciler) execute(ctx context.Context, s *scope, d *decision) error {
 	if s.known.Executions == 0 {
 		var err error
-		if d.taken, err = r.lastKept(ctx, s); err != nil || d.taken > 0 {
+		switch d.taken, err = r.lastKept(ctx, s); {
+		case apierrors.IsForbidden(err):
+			d.block(retryInterval, v1alpha1.ReasonWaiting, "waiting until it can be seen which executions an earlier suite of the name had: %v", err)
+			return nil
+		case err != nil || d.taken > 0:
 			return err
 		}
 	}
@@ -109,19 +113,12 @@ func isRefused(err error) bool { return apierrors.IsForbidden(err) || apierrors.
 
 // wait turns the making of an execution that the API server refuses into a wait.
 func (d *decision) wait(name string, refused error) {
-	d.blocked = reporting.NewCause(v1alpha1.ReasonWaiting, "waiting until BenchmarkSuiteRun %q can be made: %v", name, refused)
-	d.checkAfter(retryInterval)
+	d.block(retryInterval, v1alpha1.ReasonWaiting, "waiting until BenchmarkSuiteRun %q can be made: %v", name, refused)
 }
 
-// checkAfter makes sure that the suite is checked again after a time at most.
-func (d *decision) checkAfter(after time.Duration) {
-	if d.after == 0 || d.after > after {
-		d.after = after
-	}
-}
-
-// metadataOfPage is how many objects are read at once of which only the metadata is read. The operator alone writes them.
-const metadataOfPage = 500
+// metadataOfPage is how many BenchmarkMeasurements are read at once of which only the metadata is read. That has what the API server notes of the
+// fields of each, which is about as much as the experiment that a tenant wrote.
+const metadataOfPage = 50
 
 // lastKept returns the highest number of an execution of which a measurement is kept, or 0.
 func (r *Reconciler) lastKept(ctx context.Context, s *scope) (last int64, err error) {

@@ -23,9 +23,28 @@ import (
 // defaultMaximumAttempts is the API's default.
 const defaultMaximumAttempts = 2
 
-// judge reads the series and judges them. Series that cannot be judged are a problem that the status names.
+// judge reads the series and judges them, one suite at a time. Series that cannot be judged are a problem that the status names.
 func (r *Reconciler) judge(ctx context.Context, s *scope, d *decision) error {
+	if !r.judging.TryLock() {
+		// No worker waits meanwhile, so that others are executed. A wait for the right to read has its reason still, and so its start.
+		reason := v1alpha1.ReasonProgressing
+		if c := succeeded(&s.known); c != nil && c.Status == metav1.ConditionUnknown && c.Reason == v1alpha1.ReasonNotJudged {
+			reason = c.Reason
+		}
+		d.block(turnInterval, reason, "execution %s: its series are judged after those of another suite", s.toJudge())
+		return nil
+	}
+	defer r.judging.Unlock()
 	h, err := r.readHistory(ctx, s, s.toJudge())
+	if apierrors.IsForbidden(err) {
+		since := reporting.WaitsSince(s.known.Conditions, v1alpha1.ConditionSucceeded, v1alpha1.ReasonNotJudged, s.now)
+		if s.now.Sub(since) < refusedTimeout {
+			d.block(retryInterval, v1alpha1.ReasonNotJudged, "execution %s: waiting until the measurements of its series can be read: %v", s.toJudge(), err)
+			return nil
+		}
+		err = measure.Failf(v1alpha1.ReasonNotJudged, "let the operator list them, and execute the suite again or change spec.regression",
+			"the API server has refused for %s to list the measurements: %w", refusedTimeout, err)
+	}
 	if err == nil {
 		h.isDeleted = s.latest() == nil
 		if d.verdicts, err = judge(s.suite.Spec.Regression, h, s.known.Regression, endOf(s.confirmation)); err != nil {
@@ -74,6 +93,9 @@ func (r *Reconciler) confirm(ctx context.Context, s *scope, d *decision) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		d.unmade = fmt.Sprintf("the measurement of run %q or %q was deleted", asked.OldRun, asked.Run)
+		return nil
+	case apierrors.IsForbidden(err):
+		d.block(retryInterval, v1alpha1.ReasonWaiting, "waiting until the measurements of runs %q and %q can be read: %v", asked.OldRun, asked.Run, err)
 		return nil
 	case err != nil:
 		return err

@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -54,6 +55,10 @@ type Reconciler struct {
 	Subjects Subjects
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
+
+	// judging is held by the suite that is judged: the points of one may take as much memory as there is for all, and who may write suites
+	// decides how many there are.
+	judging sync.Mutex
 }
 
 // +kubebuilder:rbac:groups=vnfbench.io,resources=benchmarksuites,verbs=get;list;watch
@@ -148,7 +153,13 @@ func (r *Reconciler) observe(ctx context.Context, object *v1alpha1.BenchmarkSuit
 	if s.digest, err = suite.Digest(&object.Spec.Template); err != nil {
 		return nil, err
 	}
-	parsed, err := suite.Parse(&object.Spec.Template)
+	cellsOf := suite.Parse
+	ready := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionReady)
+	if ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == object.Generation {
+		// It was taken before.
+		cellsOf = suite.Resume
+	}
+	parsed, err := cellsOf(&object.Spec.Template)
 	if err == nil && parsed.Image != "" {
 		err = r.Subjects.Check(parsed.Image)
 	}

@@ -19,6 +19,12 @@ const conflictDelay = time.Second
 // retryInterval is how often a suite tries again while the API server refuses an execution.
 const retryInterval = 10 * time.Second
 
+// refusedTimeout is how long a suite waits for the right to read its measurements.
+const refusedTimeout = 5 * time.Minute
+
+// turnInterval is how often a suite that is to be judged looks whether another one still is.
+const turnInterval = 2 * time.Second
+
 // defaultHistoryLimit is the API's default of both limits, for a suite that was stored without them.
 const defaultHistoryLimit = 3
 
@@ -60,7 +66,7 @@ type decision struct {
 	taken   int64
 	// foreign is the name of an object that the operator did not make, where Execute or Confirm was to make one.
 	foreign string
-	// blocked says why the API server refuses what Execute or Confirm was to make.
+	// blocked says why Execute, Judge or Confirm cannot be performed yet.
 	blocked *reporting.Cause
 	// scheduled is the time that an execution of the schedule is made for, or that is skipped.
 	scheduled time.Time
@@ -143,6 +149,19 @@ func decideAction(s *scope) decision {
 	return decision{action: actWait, waiting: d.trigger}
 }
 
+// block notes why the action cannot be performed yet, and when to try again.
+func (d *decision) block(after time.Duration, reason, format string, args ...any) {
+	d.blocked = reporting.NewCause(reason, format, args...)
+	d.checkAfter(after)
+}
+
+// checkAfter makes sure that the suite is checked again after a time at most.
+func (d *decision) checkAfter(after time.Duration) {
+	if d.after == 0 || d.after > after {
+		d.after = after
+	}
+}
+
 func skip(scheduled time.Time, why string) decision {
 	return decision{action: actSkip, scheduled: scheduled, why: why}
 }
@@ -205,5 +224,5 @@ func (s *scope) isSeen(execution *v1alpha1.BenchmarkSuiteRun) bool {
 
 // isOfSeries reports whether the condition Succeeded of a suite is False because of its series.
 func isOfSeries(c *metav1.Condition) bool {
-	return slices.Contains([]string{v1alpha1.ReasonRegressionFound, v1alpha1.ReasonNotConfirmed, v1alpha1.ReasonGateWithoutSeries, v1alpha1.ReasonNotJudged}, c.Reason)
+	return c.Status == metav1.ConditionFalse && slices.Contains([]string{v1alpha1.ReasonRegressionFound, v1alpha1.ReasonNotConfirmed, v1alpha1.ReasonGateWithoutSeries, v1alpha1.ReasonNotJudged}, c.Reason)
 }

@@ -7,9 +7,13 @@ import (
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/reporting"
@@ -131,6 +135,33 @@ func TestHistoryOfALoop(t *testing.T) {
 	})
 	if d := decide(s); d.action != actExecute || len(d.surplus) != 1 || d.surplus[0].Name != "nightly-1" {
 		t.Errorf("%s, and deletes %v", d.action, d.surplus)
+	}
+}
+
+// TestReadyTemplateIsNotCheckedAgain checks that the experiments of all cells are checked once for each generation of a suite, and not in each step.
+func TestReadyTemplateIsNotCheckedAgain(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).Build()
+	r := &Reconciler{Client: c, Reader: c, Clock: clocktesting.NewFakePassiveClock(epoch)}
+	object := newScope().suite
+	object.Spec.Template.Experiment.Raw = []byte(`{"chain":[{"name":"fw","function":"Firewall"}]}`)
+	object.Spec.Template.Matrix.Axes = []v1alpha1.Axis{{Name: "x", Path: "unknown", Values: []apiextensionsv1.JSON{{Raw: []byte("1")}, {Raw: []byte("2")}}}}
+	for _, test := range []struct {
+		ready      metav1.ConditionStatus
+		generation int64
+		reason     string
+	}{{metav1.ConditionTrue, 1, ""}, {metav1.ConditionTrue, 0, v1alpha1.ReasonAxisPathNotFound}, {metav1.ConditionFalse, 1, v1alpha1.ReasonAxisPathNotFound}} {
+		object.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: test.ready, ObservedGeneration: test.generation}}
+		s, err := r.observe(t.Context(), object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if test.reason == "" && (s.problem != nil || s.cells != 2) || test.reason != "" && (s.problem == nil || s.problem.Reason != test.reason) {
+			t.Errorf("%+v: %d cells, %+v", test, s.cells, s.problem)
+		}
 	}
 }
 

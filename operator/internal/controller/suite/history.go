@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/reporting"
+	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/regression"
 	"vnfbench.io/operator/internal/series"
@@ -29,7 +31,7 @@ type history struct {
 	series  []series.Series
 	refused []series.Refused
 	// leftOut says which measurements are left out of the series, and why; unread has those of the execution.
-	leftOut, unread []string
+	leftOut, unread problems
 	// versions are what the scheduled runs measured, by their names.
 	versions map[string]version
 	// pairs has the highest number of a pair of each question, whichever execution asked for it.
@@ -39,6 +41,27 @@ type history struct {
 	confirmed     map[pairOf]bool
 	// texts has each text of the points once.
 	texts map[string]string
+}
+
+// problems are the first ones that a message has, and how many there are.
+type problems struct {
+	first []string
+	count int
+}
+
+// add counts a problem, and keeps its text where a message has room for it: objects without end take no memory.
+func (p *problems) add(text string) {
+	if p.count++; len(p.first) < maxListed {
+		p.first = append(p.first, excerpt.Line(text, reporting.MaxMessageBytes))
+	}
+}
+
+func (p *problems) String() string {
+	text := strings.Join(p.first, "; ")
+	if more := p.count - len(p.first); more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
 }
 
 // version is what a run measured.
@@ -64,16 +87,16 @@ type pairOf struct {
 }
 
 // bytesOfPoint is how much memory judging takes for each point, which TestMemoryOfJudging measures. All points together take at most one part in
-// shareOfMemory of what the process may use.
+// shareOfMemory of what the process may use: one suite is judged at a time.
 const bytesOfPoint, shareOfMemory = 720, 2
 
-// roomIn returns how many points a process judges that may use some bytes of memory, which is math.MaxInt64 without a limit.
-func roomIn(bytes int64) int {
+// RoomIn returns how many points of a suite a process judges that may use some bytes of memory, which is math.MaxInt64 without a limit.
+func RoomIn(bytes int64) int {
 	return int(min(series.MaxPoints, bytes/shareOfMemory/bytesOfPoint))
 }
 
 func newHistory(execution string) *history {
-	return &history{execution: execution, room: roomIn(debug.SetMemoryLimit(-1)), versions: map[string]version{}, pairs: map[question]int32{}, confirmed: map[pairOf]bool{}, texts: map[string]string{}}
+	return &history{execution: execution, room: RoomIn(debug.SetMemoryLimit(-1)), versions: map[string]version{}, pairs: map[question]int32{}, confirmed: map[pairOf]bool{}, texts: map[string]string{}}
 }
 
 // readHistory reads the measurements of a suite in pages. Its error is a *measure.Failure where they cannot be judged.
@@ -101,9 +124,9 @@ func (h *history) add(m *v1alpha1.BenchmarkMeasurement, points []series.Point, e
 		}
 	}
 	if err != nil {
-		h.leftOut = append(h.leftOut, err.Error())
+		h.leftOut.add(err.Error())
 		if m.Spec.Execution == h.execution {
-			h.unread = append(h.unread, err.Error())
+			h.unread.add(err.Error())
 		}
 		return nil
 	}
@@ -192,7 +215,7 @@ func (h *history) dropSecondLegs(s *series.Series) {
 			first[*p.Leg] = p.Run
 			return false
 		}
-		h.leftOut = append(h.leftOut, fmt.Sprintf("%s in series %s: it is the leg %s of pair %d for run %s, as %s is", p.Run, s.Key, p.Leg.Side, p.Leg.Pair, p.Leg.Run, run))
+		h.leftOut.add(fmt.Sprintf("%s in series %s: it is the leg %s of pair %d for run %s, as %s is", p.Run, s.Key, p.Leg.Side, p.Leg.Pair, p.Leg.Run, run))
 		return true
 	})
 }

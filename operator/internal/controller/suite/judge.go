@@ -81,9 +81,9 @@ func judge(spec *v1alpha1.SuiteRegression, h *history, before *v1alpha1.Regressi
 		verdicts = append(verdicts, j.refusedVerdict(s))
 	}
 	j.after.Counts = countVerdicts(verdicts)
-	j.after.Message = sentenceOf(h.execution, j.after.Counts, found.Unused, h.leftOut)
-	if len(h.unread) > 0 {
-		j.after.Problem = excerpt.Line("measurements of the execution cannot be read: "+listOf(h.unread, "; "), reporting.MaxMessageBytes)
+	j.after.Message = sentenceOf(h.execution, j.after.Counts, found.Unused, &h.leftOut)
+	if h.unread.count > 0 {
+		j.after.Problem = excerpt.Line("measurements of the execution cannot be read: "+h.unread.String(), reporting.MaxMessageBytes)
 	}
 	j.after.GateProblem = gateProblem(spec.Gate, verdicts)
 	slices.SortStableFunc(verdicts, func(a, b v1alpha1.SeriesVerdict) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(size(b), size(a))) })
@@ -399,7 +399,7 @@ func badness(verdict string) int {
 
 // sentenceOf sums up the verdicts, and names acknowledgements that match no change, as a revision may be misspelled, and measurements that are
 // left out.
-func sentenceOf(execution string, c v1alpha1.VerdictCounts, unused []regression.Acknowledgement, leftOut []string) string {
+func sentenceOf(execution string, c v1alpha1.VerdictCounts, unused []regression.Acknowledgement, leftOut *problems) string {
 	total := c.Pass + c.Regression + c.Improvement + c.Inconclusive + c.NotEnoughData
 	text := fmt.Sprintf("of %d series of execution %s, %d became worse, %d became better, %d have no change, %d are inconclusive, %d have too few runs",
 		total, execution, c.Regression, c.Improvement, c.Pass, c.Inconclusive, c.NotEnoughData)
@@ -410,8 +410,8 @@ func sentenceOf(execution string, c v1alpha1.VerdictCounts, unused []regression.
 		}
 		text += "; acknowledgements that match no change: " + strings.Join(names, ", ")
 	}
-	if len(leftOut) > 0 {
-		text += "; left out: " + listOf(leftOut, "; ")
+	if leftOut.count > 0 {
+		text += "; left out: " + leftOut.String()
 	}
 	return excerpt.Line(text, reporting.MaxMessageBytes)
 }

@@ -34,7 +34,9 @@ func summarize(s *scope, d decision) v1alpha1.BenchmarkSuiteStatus {
 			status.ImageRevision = &v1alpha1.ImageRevision{TemplateDigest: s.digest, Revision: d.revision}
 		}
 	case actJudge:
-		status.Regression = d.verdicts
+		if d.blocked == nil {
+			status.Regression = d.verdicts
+		}
 	case actAbandon:
 		if judged := status.Regression; judged != nil && judged.Confirmation != nil {
 			// The pairs that it made count when the series are judged again.
@@ -87,6 +89,9 @@ func (s *scope) setConditions(status *v1alpha1.BenchmarkSuiteStatus, d decision)
 	}
 	last := s.lastOutcome(status, d)
 	set(v1alpha1.ConditionSucceeded, last.Status, last.Reason, last.Message)
+	if d.blocked != nil {
+		reporting.TimeTheReason(s.known.Conditions, status.Conditions, v1alpha1.ConditionSucceeded, metav1.NewTime(s.now.Truncate(time.Second)))
+	}
 	meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
 	meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStalled)
 	switch {
@@ -221,7 +226,7 @@ func eventsBetween(before, after *v1alpha1.BenchmarkSuiteStatus, d decision) []r
 	if d.foreign != "" {
 		events = append(events, reporting.Event{Kind: corev1.EventTypeWarning, Reason: v1alpha1.ReasonObjectTaken, Message: takenMessage(d.foreign)})
 	}
-	if was := succeeded(before); d.blocked != nil && (was == nil || was.Reason != d.blocked.Reason) {
+	if was := succeeded(before); d.blocked != nil && d.blocked.Reason != v1alpha1.ReasonProgressing && (was == nil || was.Reason != d.blocked.Reason) {
 		events = append(events, reporting.Event{Kind: corev1.EventTypeWarning, Reason: d.blocked.Reason, Message: d.blocked.Message})
 	}
 	events = append(events, regressionEvents(before.Regression, after.Regression, d)...)

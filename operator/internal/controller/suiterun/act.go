@@ -125,7 +125,10 @@ func waitsForQuota(err error) *measure.Failure {
 func (r *Reconciler) launch(ctx context.Context, s *scope) (decision, error) {
 	d := decision{action: actLaunch}
 	object, err := s.runOf(*s.current, int(s.measurement(*s.current).Attempts), r.Client.Scheme())
-	if err != nil {
+	switch {
+	case measure.ReasonOf(err) != "":
+		return decision{action: actRecord, failure: reporting.CauseOf(err)}, nil
+	case err != nil:
 		return d, err
 	}
 	err = r.Client.Create(ctx, object)

@@ -120,7 +120,12 @@ func (r *Reconciler) observe(ctx context.Context, execution *v1alpha1.BenchmarkS
 	if s.ended() || s.deleting() {
 		return s, nil
 	}
-	s.suite, s.problem = suite.Parse(&execution.Spec.Template)
+	cellsOf := suite.Parse
+	if len(execution.Status.Cells) > 0 {
+		// The template, which cannot change, was taken when the execution began.
+		cellsOf = suite.Resume
+	}
+	s.suite, s.problem = cellsOf(&execution.Spec.Template)
 	if s.problem != nil && measure.ReasonOf(s.problem) == "" {
 		return nil, s.problem
 	}

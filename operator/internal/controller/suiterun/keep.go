@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,8 +51,14 @@ func (r *Reconciler) keep(ctx context.Context, s *scope, d decision) (decision, 
 		case apierrors.IsForbidden(err) && s.isLate():
 			d.failure = notKept("spec.template.maximumDurationMinutes is over, and the figures of BenchmarkRun %q cannot be kept: %v", s.run.Name, err)
 			return d, nil
+		case isQuota(err):
+			return s.waitToKeep(v1alpha1.ReasonWaiting, err), nil
+		case apierrors.IsForbidden(err) && s.mayPass():
+			return s.waitToKeep(v1alpha1.ReasonPointsNotKept, err), nil
 		case apierrors.IsForbidden(err):
-			return decision{action: actWait, after: retryInterval, waiting: reporting.NewCause(v1alpha1.ReasonWaiting, "waiting until the figures of BenchmarkRun %q can be kept: %v", s.run.Name, err)}, nil
+			d.failure = notKept("the API server has refused for startupSeconds, %d, to keep the figures of BenchmarkRun %q: let the operator create BenchmarkMeasurements: %v",
+				s.run.Spec.Experiment.StartupSeconds, s.run.Name, err)
+			return d, nil
 		case apierrors.IsInvalid(err):
 			d.failure = notKept("the API server refuses BenchmarkMeasurement %q: %v", object.Name, err)
 			return d, nil
@@ -60,6 +67,18 @@ func (r *Reconciler) keep(ctx context.Context, s *scope, d decision) (decision, 
 		}
 	}
 	return d, nil
+}
+
+// waitToKeep returns the wait until the figures of the current run can be kept.
+func (s *scope) waitToKeep(reason string, refused error) decision {
+	cause := reporting.NewCause(reason, "waiting until the figures of BenchmarkRun %q can be kept: %v", s.run.Name, refused)
+	return decision{action: actWait, after: retryInterval, waiting: cause}
+}
+
+// mayPass reports whether the execution has waited for the right to keep figures no longer than the run itself waits for what may pass.
+func (s *scope) mayPass() bool {
+	since := reporting.WaitsSince(s.execution.Status.Conditions, v1alpha1.ConditionSucceeded, v1alpha1.ReasonPointsNotKept, s.now)
+	return s.now.Sub(since) < time.Duration(s.run.Spec.Experiment.StartupSeconds)*time.Second
 }
 
 func notKept(format string, args ...any) *reporting.Cause {

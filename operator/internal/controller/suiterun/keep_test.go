@@ -3,11 +3,13 @@ package suiterun
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -135,6 +137,77 @@ func TestKeepFails(t *testing.T) {
 		if state := summarize(s, d).Cells[0].Measurements[0].State; !test.retry && state == v1alpha1.MeasurementSucceeded {
 			t.Errorf("%s: the measurement is %s", name, state)
 		}
+	}
+}
+
+// TestRightToKeepIsWaitedFor checks that an execution waits for the right to keep figures, with a reason and for startupSeconds of the run from the
+// start of the wait, that the measurement then fails, and that the wait of the next one has its own time.
+func TestRightToKeepIsWaitedFor(t *testing.T) {
+	refused := apierrors.NewForbidden(schema.GroupResource{Group: "vnfbench.io", Resource: "benchmarkmeasurements"}, "x", errors.New("no rule"))
+	c := interceptor.NewClient(clientOf(t), interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return refused }})
+	r, s := &Reconciler{Client: c, Reader: c}, measuredScope(t)
+	s.run.Spec.Experiment.StartupSeconds = 300
+	s.execution.Status.Conditions = []metav1.Condition{{
+		Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonWaiting, LastTransitionTime: metav1.NewTime(epoch.Add(-time.Hour)),
+	}}
+	for _, at := range []int{0, 10, 299} {
+		s.now = epoch.Add(time.Duration(at) * time.Second)
+		d, err := r.keep(t.Context(), s, decision{action: actRecord})
+		if err != nil || d.action != actWait || d.after != retryInterval {
+			t.Fatalf("after %d s: %+v, %v", at, d, err)
+		}
+		before := s.execution.Status
+		s.execution.Status = summarize(s, d)
+		c := meta.FindStatusCondition(s.execution.Status.Conditions, v1alpha1.ConditionSucceeded)
+		if c.Status != metav1.ConditionUnknown || c.Reason != v1alpha1.ReasonPointsNotKept || !strings.Contains(c.Message, "no rule") || !c.LastTransitionTime.Time.Equal(epoch) {
+			t.Errorf("after %d s: %+v", at, c)
+		}
+		if events := eventsBetween(&before, &s.execution.Status, d); (len(events) == 1) != (at == 0) {
+			t.Errorf("after %d s: %+v", at, events)
+		}
+	}
+	s.now = epoch.Add(300 * time.Second)
+	d, err := r.keep(t.Context(), s, decision{action: actRecord})
+	if err != nil || d.action != actRecord || d.failure == nil || d.failure.Reason != v1alpha1.ReasonPointsNotKept || !strings.Contains(d.failure.Message, "let the operator create BenchmarkMeasurements") {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	s.execution.Status = summarize(s, d)
+	if m := s.execution.Status.Cells[0].Measurements[0]; m.State != v1alpha1.MeasurementFailed || m.Reason != v1alpha1.ReasonPointsNotKept {
+		t.Errorf("%+v", m)
+	}
+	s.current.Cell = 1
+	if d, err := r.keep(t.Context(), s, decision{action: actRecord}); err != nil || d.action != actWait {
+		t.Errorf("the next one: %+v, %v", d, err)
+	}
+}
+
+// TestQuotaIsWaitedFor checks that a quota without room takes nothing from a series: who has set it makes room when it suits them.
+func TestQuotaIsWaitedFor(t *testing.T) {
+	full := apierrors.NewForbidden(schema.GroupResource{Group: "vnfbench.io", Resource: "benchmarkmeasurements"}, "x", errors.New("exceeded quota: small"))
+	c := interceptor.NewClient(clientOf(t), interceptor.Funcs{Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return full }})
+	r, s := &Reconciler{Client: c, Reader: c}, measuredScope(t)
+	for range 2 {
+		if d, err := r.keep(t.Context(), s, decision{action: actRecord}); err != nil || d.action != actWait || d.waiting.Reason != v1alpha1.ReasonWaiting {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		s.now = s.now.Add(24 * time.Hour)
+	}
+}
+
+// TestTooManyPoints checks that a run with more figures than a measurement has room for costs its own measurement alone, and stores none of them.
+func TestTooManyPoints(t *testing.T) {
+	c := clientOf(t)
+	r, s := &Reconciler{Client: c, Reader: c}, measuredScope(t)
+	s.run.Status.Results = nil
+	for size := range v1alpha1.MaxMeasurementParts*v1alpha1.MaxMeasurementPoints + 1 {
+		s.run.Status.Results = append(s.run.Status.Results, v1alpha1.FrameResult{Size: fmt.Sprint(size + 64), Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", FramesPerSecond: 1}}})
+	}
+	d, err := r.keep(t.Context(), s, decision{action: actRecord})
+	if err != nil || d.failure == nil || d.failure.Reason != v1alpha1.ReasonPointsNotKept || !strings.Contains(d.failure.Message, "measure fewer sizes") {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if points := kept(t, c); len(points) > 0 {
+		t.Errorf("%d points are kept", len(points))
 	}
 }
 

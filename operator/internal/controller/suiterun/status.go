@@ -223,6 +223,9 @@ func (s *scope) setConditions(status *v1alpha1.BenchmarkSuiteRunStatus, d decisi
 		}
 		set(v1alpha1.ConditionSucceeded, metav1.ConditionUnknown, reason, message)
 		set(v1alpha1.ConditionReconciling, metav1.ConditionTrue, reason, message)
+		if d.waiting != nil {
+			reporting.TimeTheReason(s.execution.Status.Conditions, status.Conditions, v1alpha1.ConditionSucceeded, s.timestamp())
+		}
 		return
 	}
 	meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
@@ -316,7 +319,7 @@ func eventsBetween(before, after *v1alpha1.BenchmarkSuiteRunStatus, d decision) 
 			events = append(events, reporting.Event{Kind: corev1.EventTypeWarning, Reason: is.Reason, Message: is.Message})
 		}
 	}
-	if d.waiting != nil && slices.Contains([]string{v1alpha1.ReasonObjectTaken, v1alpha1.ReasonWaiting, v1alpha1.ReasonImageLabelsUnreadable}, d.waiting.Reason) {
+	if d.waiting != nil && slices.Contains([]string{v1alpha1.ReasonObjectTaken, v1alpha1.ReasonWaiting, v1alpha1.ReasonPointsNotKept, v1alpha1.ReasonImageLabelsUnreadable}, d.waiting.Reason) {
 		if was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionSucceeded); was == nil || was.Reason != d.waiting.Reason {
 			events = append(events, reporting.Event{Kind: corev1.EventTypeWarning, Reason: d.waiting.Reason, Message: d.waiting.Message})
 		}

@@ -9,9 +9,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/suite"
 )
 
@@ -106,6 +108,27 @@ func TestPlaceFollowsFromTheStatus(t *testing.T) {
 	}
 	if c := s.execution.Status.Counts; c.Succeeded != 15 || c.Total != 15 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestContinuedExecutionChecksOneCell checks that an execution that has begun does not check all of its cells in each step, and that it makes no run of
+// an experiment that no run can have.
+func TestContinuedExecutionChecksOneCell(t *testing.T) {
+	s := newScope(t, 5, 1)
+	s.execution.Spec.Template.Matrix.Axes[0].Path = "chain[fw].firewall.unknown"
+	c := clientOf(t)
+	r := &Reconciler{Client: c, Reader: c, Clock: clocktesting.NewFakePassiveClock(epoch)}
+	s.measurement(suite.Measurement{}).State = v1alpha1.MeasurementRunning
+	continued, err := r.observe(t.Context(), s.execution)
+	if err != nil || continued.problem != nil || !continued.sameCells() {
+		t.Fatalf("%v, %v", err, continued.problem)
+	}
+	if d, err := r.launch(t.Context(), continued); err != nil || d.action != actRecord || d.failure == nil || d.failure.Reason != v1alpha1.ReasonAxisPathNotFound {
+		t.Errorf("%+v, %v", d, err)
+	}
+	s.execution.Status.Cells = nil
+	if begins, err := r.observe(t.Context(), s.execution); err != nil || measure.ReasonOf(begins.problem) != v1alpha1.ReasonAxisPathNotFound {
+		t.Errorf("%v, %v", err, begins.problem)
 	}
 }
 
