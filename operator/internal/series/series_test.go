@@ -319,6 +319,13 @@ func TestForward(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c", "same", "future", "newer"}, got); diff != "" {
 		t.Error(diff)
 	}
+	for count := 1; count <= len(all[0].Runs); count++ {
+		some := Series{Runs: all[0].Runs[:count]}
+		forward := some.Forward()
+		if last := some.Runs[some.LastForward()].Run; last != forward[len(forward)-1].Run {
+			t.Errorf("of %d runs %s is the last one, want %s", count, last, forward[len(forward)-1].Run)
+		}
+	}
 }
 
 // TestSplit checks that points that make no series are put aside alone.

@@ -74,6 +74,10 @@ func judge(spec *v1alpha1.SuiteRegression, h *history, before *v1alpha1.Regressi
 		verdicts[i] = j.verdict(&found.Judgments[i], h.series[i])
 	}
 	j.askAll(found.Judgments, verdicts)
+	leftOut := slices.Clone(h.leftOut)
+	if n := countOlder(h.series); n > 0 {
+		leftOut = append(leftOut, fmt.Sprintf("the last run of %d series, which tested an older version than a run before it", n))
+	}
 	for i := range found.Judgments {
 		j.applyGate(&verdicts[i], &found.Judgments[i], h.series[i])
 	}
@@ -81,7 +85,7 @@ func judge(spec *v1alpha1.SuiteRegression, h *history, before *v1alpha1.Regressi
 		verdicts = append(verdicts, j.refusedVerdict(s))
 	}
 	j.after.Counts = countVerdicts(verdicts)
-	j.after.Message = sentenceOf(h.execution, j.after.Counts, found.Unused, h.leftOut)
+	j.after.Message = sentenceOf(h.execution, j.after.Counts, found.Unused, leftOut)
 	if len(h.unread) > 0 {
 		j.after.Problem = excerpt.Line("measurements of the execution cannot be read: "+listOf(h.unread, "; "), reporting.MaxMessageBytes)
 	}
@@ -221,15 +225,25 @@ func (j *judging) askAll(judgments []regression.Judgment, verdicts []v1alpha1.Se
 }
 
 // lastOf returns the last run that counts: one of an older version than a run before it does not. A series of an execution has one.
-func lastOf(s series.Series) series.Point {
-	runs := s.Forward()
-	return runs[len(runs)-1]
+func lastOf(s series.Series) series.Point { return s.Runs[s.LastForward()] }
+
+// isOlder reports whether the last run of a series is left out, because it tested an older version than a run before it.
+func isOlder(s series.Series) bool { return s.LastForward() < len(s.Runs)-1 }
+
+// countOlder counts the series whose last run is left out.
+func countOlder(all []series.Series) (count int) {
+	for _, s := range all {
+		if isOlder(s) {
+			count++
+		}
+	}
+	return count
 }
 
 // applyGate notes whether a series fails the suite: the gate selects it, and it has a regression of the least loss, or it is not known whether it
-// became worse.
+// became worse, as where no run of the execution is judged.
 func (j *judging) applyGate(v *v1alpha1.SeriesVerdict, of *regression.Judgment, s series.Series) {
-	last := lastOf(s)
+	last, isLeftOut := lastOf(s), isOlder(s)
 	isOpen := of.Verdict == regression.VerdictInconclusive && of.Reason != regression.ReasonNoValue || of.Request != nil && of.Verdict == regression.VerdictRegression
 	if noValue := last.NoValue(); noValue != "" && of.Runs > 0 && !j.isAsGood(last, s) {
 		isOpen = true
@@ -239,6 +253,12 @@ func (j *judging) applyGate(v *v1alpha1.SeriesVerdict, of *regression.Judgment, 
 		return selects(g, *v) && of.LossPartsPerMillion >= int64(g.LeastLossPercent)*10_000
 	}):
 		v.Gated = true
+	case isLeftOut && isSelected(j.spec.Gate, *v):
+		v.Gated, v.Reason = true, v1alpha1.ReasonNotConfirmed
+		v.Message = "no run of this execution is judged: " + v.Message + "; measure a newer version, or correct spec.template.subject.time"
+		if of.Verdict != regression.VerdictRegression {
+			v.Verdict, v.Change = string(regression.VerdictInconclusive), nil
+		}
 	case isOpen && isSelected(j.spec.Gate, *v):
 		if v.Gated = true; of.Verdict == regression.VerdictRegression {
 			v.Reason = v1alpha1.ReasonNotConfirmed
