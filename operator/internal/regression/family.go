@@ -164,8 +164,7 @@ func unused(judgments []Judgment, all []series.Series, list []Acknowledgement) [
 			if values[i] == nil {
 				values[i] = valuesOf(all[i].Forward())
 			}
-			run := slices.IndexFunc(values[i], a.names)
-			isUsed = slices.ContainsFunc(places, func(p place) bool { return a.covers(p) && p.mayBegin(run, values[i]) })
+			isUsed = slices.ContainsFunc(places, func(p place) bool { return a.covers(p) && a.beginningAt(p, values[i], 0) >= 0 })
 		}
 		if !isUsed {
 			out = append(out, a)

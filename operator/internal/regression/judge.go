@@ -134,6 +134,8 @@ type judging struct {
 	// open is the last change that made the level worse, since it was the best one.
 	open    *Change
 	changes []Change
+	// taken has the first run of what each acknowledgement names that is used, by its number.
+	taken map[int]int
 }
 
 // Judge judges one series. A point without a value is no run of it, but the last one decides nothing if it has none. A run that tested an older
@@ -148,7 +150,7 @@ func Judge(settings Settings, s series.Series, acknowledgements []Acknowledgemen
 // judge judges one series with settings that are valid.
 func (s Settings) judge(of series.Series, acknowledgements []Acknowledgement, limit chanceLimit) Judgment {
 	legs := newRecorded(of)
-	j := &judging{settings: s, acknowledgements: acknowledgements, series: of, runs: of.Runs}
+	j := &judging{settings: s, acknowledgements: acknowledgements, series: of, runs: of.Runs, taken: map[int]int{}}
 	j.series.Runs = of.Forward()
 	j.points = valuesOf(j.series.Runs)
 	runs := make([]Run, len(j.points))
@@ -157,11 +159,12 @@ func (s Settings) judge(of series.Series, acknowledgements []Acknowledgement, li
 	}
 	legs.points = j.points
 	j.walk = walkThrough(s, runs, legs, limit)
-	if j.walk.open != nil && j.isAccepted(j.walk.open.Question) {
-		j.walk.giveUp()
-	}
 	for _, e := range j.walk.events {
 		j.follow(e)
+	}
+	if j.walk.open != nil && j.isAccepted(j.walk.open.Question) {
+		j.walk.giveUp()
+		j.follow(*j.lastEvent())
 	}
 	out := j.judgment()
 	if legs.twice != "" {
@@ -181,6 +184,10 @@ func (j *judging) follow(e Event) {
 		// No later change is measured against the level before it.
 		j.minor = 0
 	}
+	if e.Kind == Closed || e.Kind == Break {
+		// What is accepted here is no acknowledgement of a later change.
+		j.take(j.placeOf(e.Question, e.Size), Accepted)
+	}
 	if e.Kind != Regression && e.Kind != Improvement && e.Kind != Minor {
 		return
 	}
@@ -197,7 +204,7 @@ func (j *judging) follow(e Event) {
 		j.minor = 0
 	}
 	c := j.change(e)
-	c.Acknowledged = acknowledged(j.series.Key, c.place, j.points, j.acknowledgements)
+	c.Acknowledged = j.take(c.place, Expected, Accepted)
 	isWorse := j.level-j.best <= -j.settings.alarmSize()
 	switch {
 	case c.Acknowledged != "" && (j.open == nil || !isWorse):
@@ -260,8 +267,18 @@ func (j *judging) isAccepted(q Question) bool {
 	if i := slices.IndexFunc(j.walk.events, func(e Event) bool { return e.Question == q }); i >= 0 {
 		size = j.walk.events[i].Size
 	}
-	accepted := slices.DeleteFunc(slices.Clone(j.acknowledgements), func(a Acknowledgement) bool { return a.Kind != Accepted })
-	return acknowledged(j.series.Key, j.placeOf(q, size), j.points, accepted) != ""
+	number, _ := acknowledged(j.series.Key, j.placeOf(q, size), j.points, j.acknowledgements, j.taken, Accepted)
+	return number >= 0
+}
+
+// take returns the kind of the acknowledgement of a change, of one of the kinds, and notes that it is used; empty where there is none.
+func (j *judging) take(p place, kinds ...AcknowledgementKind) AcknowledgementKind {
+	number, run := acknowledged(j.series.Key, p, j.points, j.acknowledgements, j.taken, kinds...)
+	if number < 0 {
+		return ""
+	}
+	j.taken[number] = run
+	return j.acknowledgements[number].Kind
 }
 
 // unanswered returns the last fall that was given up without an answer, that no one accepted and that no confirmed change undid; nil where there is

@@ -521,6 +521,71 @@ func TestAnAcknowledgementIsOfOneChange(t *testing.T) {
 	}
 }
 
+// TestARevisionThatComesBack checks that a regression by a return to an earlier revision can be accepted, and said to be fixed, by its name, and that
+// one acknowledgement does not accept a second return.
+func TestARevisionThatComesBack(t *testing.T) {
+	named := func(h *history, stretches ...string) *history {
+		for i := range h.points {
+			number := 0
+			if _, err := fmt.Sscanf(h.points[i].Run, "night-%d", &number); err == nil {
+				h.points[i].Subject.Revision = stretches[min(number/20, len(stretches)-1)]
+			}
+		}
+		return h
+	}
+	// B is better than A, and the device returns to A.
+	back := func() *history {
+		h := newHistory("a").add(20, 0).confirmed(t, 20, 0, 0.05).confirmed(t, 6, 0.05, 0)
+		return named(h, "A", "B", "A")
+	}
+	if j := back().judge(t); j.Verdict != VerdictRegression || j.Change.Run != "night-40" || j.Change.Subject.Revision != "A" {
+		t.Fatalf("%s: %s", j.Verdict, j.Message)
+	}
+	for name, test := range map[string]struct {
+		one  Acknowledgement
+		want Verdict
+		word string
+	}{
+		"accepted": {Acknowledgement{Kind: Accepted, Revision: "A"}, VerdictPass, ""},
+		"expected": {Acknowledgement{Kind: Expected, Revision: "A"}, VerdictPass, ""},
+		"of B":     {Acknowledgement{Kind: Accepted, Revision: "B"}, VerdictRegression, ""},
+	} {
+		h := back()
+		j := h.judge(t, test.one)
+		if j.Verdict != test.want || !strings.Contains(j.Message, test.word) {
+			t.Errorf("%s: %s: %s", name, j.Verdict, j.Message)
+		}
+		all, err := series.Group(h.points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := JudgeAll(Default(), all, []Acknowledgement{test.one}); err != nil || len(got.Unused) > 0 {
+			t.Errorf("%s: unused: %+v, %v", name, got.Unused, err)
+		}
+	}
+	// B is worse than A, and A does not bring the old level back.
+	worse := func() *history {
+		return named(newHistory("a").add(20, 0).confirmed(t, 30, 0, -0.05), "A", "B", "A")
+	}
+	for revision, isFixed := range map[string]bool{"A": true, "B": false} {
+		if j := worse().judge(t, Acknowledgement{Kind: Fixed, Revision: revision}); j.Verdict != VerdictRegression || strings.Contains(j.Message, "the old level is not back") != isFixed {
+			t.Errorf("fixed by %s: %s: %s", revision, j.Verdict, j.Message)
+		}
+	}
+	// The device returns to A twice.
+	twice := func() *history {
+		h := newHistory("a").add(20, 0).confirmed(t, 20, 0, 0.05).confirmed(t, 20, 0.05, 0).confirmed(t, 20, 0, 0.05).confirmed(t, 6, 0.05, 0)
+		return named(h, "A", "B", "A", "B", "A")
+	}
+	one := Acknowledgement{Kind: Accepted, Revision: "A"}
+	if j := twice().judge(t, one); j.Verdict != VerdictRegression || j.Change.Run != "night-80" {
+		t.Errorf("one acknowledgement of two returns: %s: %s, %+v", j.Verdict, j.Message, j.Changes)
+	}
+	if j := twice().judge(t, one, one); j.Verdict != VerdictPass {
+		t.Errorf("an acknowledgement of each return: %s: %s, %+v", j.Verdict, j.Message, j.Changes)
+	}
+}
+
 func TestReadAcknowledgements(t *testing.T) {
 	got, err := ReadAcknowledgements(strings.NewReader("- {kind: Accepted, revision: 3f2a, figure: a, note: more rules}\n- {kind: Fixed, run: night-3}\n"))
 	if err != nil || len(got) != 2 || got[0].Note != "more rules" {
