@@ -184,7 +184,7 @@ func (j *judging) follow(e Event) {
 		// No later change is measured against the level before it.
 		j.minor = 0
 	}
-	if e.Kind == Closed || e.Kind == Break {
+	if e.isUnanswered() && e.Size <= -j.settings.alarmSize() {
 		// What is accepted here is no acknowledgement of a later change.
 		j.take(j.placeOf(e.Question, e.Size), Accepted)
 	}
@@ -281,8 +281,8 @@ func (j *judging) take(p place, kinds ...AcknowledgementKind) AcknowledgementKin
 	return j.acknowledgements[number].Kind
 }
 
-// unanswered returns the last fall that was given up without an answer, that no one accepted and that no confirmed change undid; nil where there is
-// none.
+// unanswered returns the last fall at a question that was given up or at a break, without an answer, that no one accepted and that nothing undid; nil
+// where there is none.
 func (j *judging) unanswered() *Event {
 	confirmed := 0.0
 	for i := len(j.walk.events) - 1; i >= 0; i-- {
@@ -290,11 +290,24 @@ func (j *judging) unanswered() *Event {
 		switch {
 		case e.Kind == Regression || e.Kind == Improvement || e.Kind == Minor:
 			confirmed += e.Size
-		case e.Kind == Closed && e.Size < 0 && e.Size+confirmed <= -j.settings.alarmSize() && !j.isAccepted(e.Question):
+		case e.isUnanswered() && e.Size < 0 && e.Size+confirmed <= -j.settings.alarmSize() && !j.isBack(i) && !j.isAccepted(e.Question):
 			return e
 		}
 	}
 	return nil
+}
+
+// isBack reports whether a later break led back to what was before that of an event: to the same platform and the same level.
+func (j *judging) isBack(event int) bool {
+	e := j.walk.events[event]
+	before, isKnown := j.walk.beforeBreaks[e.Question]
+	if !isKnown {
+		return false
+	}
+	return slices.ContainsFunc(j.walk.events[event+1:], func(next Event) bool {
+		return next.Kind == Break && j.points[next.First].Platform == j.points[e.First-1].Platform &&
+			j.walk.beforeBreaks[next.Question].mean+next.Size-before.mean > -j.settings.alarmSize()
+	})
 }
 
 // judgment returns the verdict after the last run.
@@ -323,7 +336,7 @@ func (j *judging) judgment() Judgment {
 		out.Request = j.request(*e)
 	}
 	for _, e := range j.walk.events {
-		if e.Kind == Closed || e.Kind == Break {
+		if e.isUnanswered() {
 			out.closed = append(out.closed, j.placeOf(e.Question, e.Size))
 		}
 	}
@@ -343,7 +356,10 @@ func (j *judging) question() *Event {
 	if e := j.recentBreak(); e != nil && e.Kind == Break && !j.isAccepted(e.Question) {
 		return e
 	}
-	return j.unanswered()
+	if e := j.unanswered(); e != nil && e.Wanted > 0 {
+		return e
+	}
+	return nil
 }
 
 func (j *judging) isLastWithoutValue() bool {
@@ -352,7 +368,7 @@ func (j *judging) isLastWithoutValue() bool {
 
 // verdict returns the verdict and its reason. A regression that is open comes before everything else.
 func (j *judging) verdict() (Verdict, Reason) {
-	last, isBlind := j.lastEvent(), j.walk.isBlind()
+	last, fall, isBlind := j.lastEvent(), j.unanswered(), j.walk.isBlind()
 	switch {
 	case j.open != nil && (j.open.Kind == Minor || j.open.Cause == Slow):
 		return VerdictRegression, ReasonSlowChange
@@ -362,12 +378,14 @@ func (j *judging) verdict() (Verdict, Reason) {
 		return VerdictNotEnoughData, ReasonFewRuns
 	case j.isLastWithoutValue():
 		return VerdictInconclusive, ReasonNoValue
-	case j.walk.open != nil || j.unanswered() != nil:
+	case j.walk.open != nil || fall != nil && fall.Kind == Closed:
 		return VerdictInconclusive, ReasonUnconfirmed
 	case last != nil && last.Kind == Inconclusive && last.At == len(j.points)-1 && last.GeneratorDiffers:
 		return VerdictInconclusive, ReasonGenerator
 	case last != nil && last.Kind == Inconclusive && last.At == len(j.points)-1:
 		return VerdictInconclusive, ReasonNoise
+	case fall != nil:
+		return VerdictInconclusive, reasonOf(fall.Cause)
 	case isBlind && len(j.walk.opening) == 0:
 		return j.blind()
 	case j.level >= j.settings.alarmSize() && j.lastOf(Improvement) != nil:
@@ -385,14 +403,18 @@ func (j *judging) blind() (Verdict, Reason) {
 	if last == nil {
 		return VerdictNotEnoughData, ReasonFewRuns
 	}
-	reason := ReasonPlatform
-	if last.Cause == GeneratorMoved {
-		reason = ReasonGenerator
-	}
 	if j.isAccepted(last.Question) {
-		return VerdictNotEnoughData, reason
+		return VerdictNotEnoughData, reasonOf(last.Cause)
 	}
-	return VerdictInconclusive, reason
+	return VerdictInconclusive, reasonOf(last.Cause)
+}
+
+// reasonOf returns the reason of a break.
+func reasonOf(c Cause) Reason {
+	if c == GeneratorMoved {
+		return ReasonGenerator
+	}
+	return ReasonPlatform
 }
 
 // recentBreak returns the break that began the segment of the last run, while that is too short to be judged; nil where there is none.
