@@ -112,8 +112,8 @@ func (p place) mayBegin(run int, points []series.Point) bool {
 	if run > p.last {
 		from, to = p.last, run-1
 	}
-	for i := max(from, 1); i <= to; i++ {
-		if points[i].Subject != points[i-1].Subject {
+	for i := from; i <= to; i++ {
+		if i == 0 || points[i].Subject != points[i-1].Subject {
 			return false
 		}
 	}

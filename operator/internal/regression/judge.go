@@ -41,6 +41,7 @@ const (
 	ReasonUnconfirmed  Reason = "Unconfirmed"
 	ReasonNoise        Reason = "TooNoisy"
 	ReasonNoValue      Reason = "NoValue"
+	ReasonBelowFloor   Reason = "BelowFloor"
 	ReasonFamilyChance Reason = "ChanceOfFamily"
 
 	// The operator, which makes the interleaved runs of suites, gives these reasons instead of Unconfirmed.
@@ -114,9 +115,11 @@ type Judgment struct {
 	// Changes are all confirmed changes, the first one first.
 	Changes []Change `json:"changes,omitempty"`
 	Request *Request `json:"request,omitempty"`
+	// BelowFloor names the run that showed only what the device does at least, where the last runs are worse than that.
+	BelowFloor string `json:"belowFloor,omitempty"`
 
 	execution string
-	// closed are the places of questions without an answer and of breaks, which can be accepted too.
+	// closed are the places of questions without an answer, of breaks and of falls from a floor, which can be accepted too.
 	closed []place
 }
 
@@ -136,6 +139,9 @@ type judging struct {
 	changes []Change
 	// taken has the first run of what each acknowledgement names that is used, by its number.
 	taken map[int]int
+	// floor is the fall of the last runs below a floor; nil where there is none. floors are the places of all.
+	floor  *floorFall
+	floors []place
 }
 
 // Judge judges one series. A point without a value is no run of it, but the last one decides nothing if it has none. A run that tested an older
@@ -166,6 +172,7 @@ func (s Settings) judge(of series.Series, acknowledgements []Acknowledgement, li
 		j.walk.giveUp()
 		j.follow(*j.lastEvent())
 	}
+	j.floor = j.belowFloor()
 	out := j.judgment()
 	if legs.twice != "" {
 		out.Message += "; " + legs.twice
@@ -340,7 +347,15 @@ func (j *judging) judgment() Judgment {
 			out.closed = append(out.closed, j.placeOf(e.Question, e.Size))
 		}
 	}
-	out.Message = j.sentence(out) + j.olderLast()
+	out.closed = append(out.closed, j.floors...)
+	if j.floor != nil {
+		out.BelowFloor = j.floor.floor.Run
+	}
+	out.Message = j.sentence(out)
+	if j.floor != nil && out.Reason != ReasonBelowFloor {
+		out.Message += "; " + j.belowFloorWords()
+	}
+	out.Message += j.olderLast()
 	return out
 }
 
@@ -386,6 +401,8 @@ func (j *judging) verdict() (Verdict, Reason) {
 		return VerdictInconclusive, ReasonNoise
 	case fall != nil:
 		return VerdictInconclusive, reasonOf(fall.Cause)
+	case j.floor != nil:
+		return VerdictInconclusive, ReasonBelowFloor
 	case isBlind && len(j.walk.opening) == 0:
 		return j.blind()
 	case j.level >= j.settings.alarmSize() && j.lastOf(Improvement) != nil:

@@ -50,6 +50,8 @@ func (j *judging) sentence(out Judgment) string {
 		return fmt.Sprintf("the last run, %q, has no value: %s", last.Run, last.NoValue())
 	case ReasonUnconfirmed:
 		return j.unconfirmed()
+	case ReasonBelowFloor:
+		return j.belowFloorWords()
 	case ReasonNoise:
 		return fmt.Sprintf("%d pairs of interleaved runs do not show whether there is a change of %s: make the testbed quieter", j.lastEvent().Pairs, effect)
 	case ReasonFewRuns:

@@ -346,3 +346,24 @@ func TestSplit(t *testing.T) {
 		t.Errorf("Group: %v", err)
 	}
 }
+
+// TestIsFloor checks which points say that the device does at least so much.
+func TestIsFloor(t *testing.T) {
+	for name, test := range map[string]struct {
+		point Point
+		want  bool
+	}{
+		"a value":                    {Point{Value: 1, Bound: figure.Exact}, false},
+		"a floor":                    {Point{Value: 1, Bound: figure.AtLeast}, true},
+		"a floor of 0":               {Point{Bound: figure.AtLeast}, false},
+		"a ceiling":                  {Point{Value: 1, Bound: figure.AtMost}, false},
+		"a delay that is at most":    {Point{Value: 1, Bound: figure.AtMost, LowerIsBetter: true}, true},
+		"a delay that is at least":   {Point{Value: 1, Bound: figure.AtLeast, LowerIsBetter: true}, false},
+		"a floor that says why":      {Point{Value: 1, Bound: figure.AtLeast, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtMaximumLoad}}, true},
+		"a floor with another doubt": {Point{Value: 1, Bound: figure.AtLeast, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtMaximumLoad, v1alpha1.DoubtIrregularResult}}, false},
+	} {
+		if got := test.point.IsFloor(); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -126,6 +126,39 @@ func TestGateFailsWhatIsNotJudged(t *testing.T) {
 	}
 }
 
+// TestGateFailsAFallFromAFloor checks that a gate does not pass a device that was at the generator's ceiling before, nor a small regression that hides that.
+func TestGateFailsAFallFromAFloor(t *testing.T) {
+	atCeiling := func(n *nights, execution string, count int) *nights {
+		for range count {
+			n.add(execution, "base", 1, 10, 200_000).edit(func(p *series.Point) { p.Bound = figure.AtLeast })
+		}
+		return n
+	}
+	for _, count := range []int{1, 11, 20} {
+		n := atCeiling(&nights{t: t}, "nightly-1", 20).add("nightly-2", "base", count, 1000, 100_000)
+		got := n.judge(gateOfThroughput, "nightly-2", nil)
+		if v := got.Verdicts[0]; v.Verdict != "Inconclusive" || v.Reason != "BelowFloor" || !v.Gated || got.Confirmation != nil {
+			t.Errorf("%d runs: %+v", count, got)
+		}
+		accepted := gateOfThroughput.DeepCopy()
+		accepted.Acknowledgements = []v1alpha1.Acknowledgement{{Kind: "Accepted", Revision: "rules-1000"}}
+		if got := n.judge(accepted, "nightly-2", nil); got.Verdicts[0].Gated || strings.Contains(got.Message, "match no change") {
+			t.Errorf("%d runs that are accepted: %+v", count, got)
+		}
+	}
+	spec := gateOfThroughput.DeepCopy()
+	spec.Gate[0].LeastLossPercent = 30
+	n := atCeiling(&nights{t: t}, "nightly-0", 5).add("nightly-1", "base", 10, 10, 100_000).add("nightly-2", "base", 3, 1000, 90_000)
+	status := n.judge(spec, "nightly-2", nil)
+	for status.Confirmation != nil {
+		n.confirms(status.Confirmation, 100_000, 90_000)
+		status = n.judge(spec, "nightly-2", madeOf(status))
+	}
+	if v := status.Verdicts[0]; v.Verdict != "Regression" || v.Reason != "NotConfirmed" || !v.Gated || !strings.Contains(v.Message, "has no value, and shows that the device does at least as well as") {
+		t.Errorf("a small regression: %+v", v)
+	}
+}
+
 // TestPairsOfAllExecutions checks that a question that a later execution asks again continues after the pairs that are kept, and that their runs
 // do not count for that execution.
 func TestPairsOfAllExecutions(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/reporting"
 	"vnfbench.io/operator/internal/excerpt"
-	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/regression"
 	"vnfbench.io/operator/internal/series"
 )
@@ -244,7 +243,7 @@ func countOlder(all []series.Series) (count int) {
 // became worse, as where no run of the execution is judged.
 func (j *judging) applyGate(v *v1alpha1.SeriesVerdict, of *regression.Judgment, s series.Series) {
 	last, isLeftOut := lastOf(s), isOlder(s)
-	isOpen := of.Verdict == regression.VerdictInconclusive && of.Reason != regression.ReasonNoValue || of.Request != nil && of.Verdict == regression.VerdictRegression
+	isOpen := of.Verdict == regression.VerdictInconclusive && of.Reason != regression.ReasonNoValue || of.Verdict == regression.VerdictRegression && (of.Request != nil || of.BelowFloor != "")
 	if noValue := last.NoValue(); noValue != "" && of.Runs > 0 && !j.isAsGood(last, s) {
 		isOpen = true
 	}
@@ -271,15 +270,10 @@ func (j *judging) applyGate(v *v1alpha1.SeriesVerdict, of *regression.Judgment, 
 // levelRuns is how many runs say what the level is that a bound is compared with.
 const levelRuns = 8
 
-// floorDoubts say nothing more than that a figure is a floor, and why.
-var floorDoubts = []v1alpha1.DoubtCode{v1alpha1.DoubtLongestBurst, v1alpha1.DoubtMaximumLoad, v1alpha1.DoubtGeneratorCeiling}
-
 // isAsGood reports whether a run that is only a bound shows that the device is not worse: its value is at least the level before it, and the true
 // one may only be better.
 func (j *judging) isAsGood(last series.Point, s series.Series) bool {
-	isFloor := last.Bound == figure.AtLeast && !last.LowerIsBetter || last.Bound == figure.AtMost && last.LowerIsBetter
-	isDoubtful := slices.ContainsFunc(last.Doubts, func(code v1alpha1.DoubtCode) bool { return !slices.Contains(floorDoubts, code) })
-	if !isFloor || isDoubtful || last.Value <= 0 {
+	if !last.IsFloor() {
 		return false
 	}
 	var level []float64
