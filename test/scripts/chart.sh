@@ -51,6 +51,7 @@ rendered "service monitor" "kind: ServiceMonitor" --set metrics.serviceMonitor=t
 rendered "alerts" "VnfbenchRunNotAccepted" --set metrics.prometheusRule=true
 rendered "alert of inconclusive runs" "VnfbenchRunInconclusive" --set metrics.prometheusRule=true
 rendered "alert of regressions" 'vnfbench_suite_series{verdict="Regression"} > 0' --set metrics.prometheusRule=true
+rendered "alert of gates" 'vnfbench_suite_failed{reason=~"NotConfirmed|GateWithoutSeries|NotJudged"} > 0' --set metrics.prometheusRule=true
 rendered "alerts keep their templates" '{{ $labels.reason }}' --set metrics.prometheusRule=true
 rendered "dashboard" 'grafana_dashboard: "1"' --set metrics.dashboard=true
 rendered "network policy" "kind: NetworkPolicy"

@@ -311,7 +311,7 @@ const (
 	// for the right to read its measurements.
 	ReasonNotJudged = "NotJudged"
 	// ReasonNotConfirmed: it is not known whether a series that spec.regression.gate selects became worse. A series has it too whose regression the
-	// gate lets pass, and that may have a larger one.
+	// gate lets pass, and that may have a larger one, and one of which no run of the execution is judged.
 	ReasonNotConfirmed = "NotConfirmed"
 	// ReasonGateWithoutSeries: an entry of spec.regression.gate selects no series.
 	ReasonGateWithoutSeries = "GateWithoutSeries"

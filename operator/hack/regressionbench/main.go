@@ -20,8 +20,9 @@ func main() {
 	seed := flag.Uint64("seed", 1, "the seed of all series")
 	shape := flag.String("shape", "", "only the shapes of noise whose name begins with this")
 	change := flag.Float64("change", 0, "only the fall of so many percent, and no series without a change; 0: everything")
+	slow := flag.Bool("slow", false, "only the losses in small steps")
 	flag.Parse()
-	b := bench{out: os.Stdout, progress: os.Stderr, start: time.Now(), series: *series, peers: *peers, seed: *seed, changes: changes}
+	b := bench{out: os.Stdout, progress: os.Stderr, start: time.Now(), series: *series, peers: *peers, seed: *seed, changes: changes, onlySlow: *slow}
 	if *change != 0 {
 		b.changes = []float64{*change / 100}
 	}
@@ -46,7 +47,9 @@ type bench struct {
 	seed          uint64
 	shapes        []string
 	changes       []float64
-	missed        int
+	// onlySlow leaves out all but the losses in small steps.
+	onlySlow bool
+	missed   int
 }
 
 func (b *bench) run() error {
@@ -54,6 +57,10 @@ func (b *bench) run() error {
 		return fmt.Errorf("give at least one series, and a shape of %s", strings.Join(shapes, ", "))
 	}
 	fmt.Fprintf(b.out, "seed %d, %d series of each kind, %d for other methods\n", b.seed, b.series, b.peers)
+	if b.onlySlow {
+		b.slowLosses()
+		return b.end()
+	}
 	all := len(b.changes) == len(changes)
 	if all {
 		b.falseAlarms()
@@ -68,6 +75,11 @@ func (b *bench) run() error {
 	if all && slices.Contains(b.shapes, gaussian) {
 		b.slowLosses()
 	}
+	return b.end()
+}
+
+// end says how long the bench took, and returns an error where targets are missed.
+func (b *bench) end() error {
 	fmt.Fprintf(b.progress, "all %d rows in %s\n", b.rows, time.Since(b.start).Round(time.Second))
 	if b.missed > 0 {
 		return errors.New(fmt.Sprint(b.missed, " targets are missed"))
@@ -167,11 +179,13 @@ func (b *bench) slowLosses() {
 	fmt.Fprintln(b.out, "\na loss in small steps: percent of series in which it is found by ten runs after the last step")
 	b.head("")
 	for _, l := range losses {
-		var cells []string
+		var cells, verdicts []string
 		for _, deviation := range deviations {
-			cells = append(cells, fmt.Sprintf("%.1f", 100*float64(slow(deviation, l.change, l.ramp, b.series, b.seed))/float64(b.series)))
+			r := result{series: b.series, found: slow(deviation, l.change, l.ramp, b.series, b.seed)}
+			cells = append(cells, fmt.Sprintf("%.1f", 100*float64(r.found)/float64(r.series)))
+			verdicts = append(verdicts, b.judge(slowTarget(deviation), gaussian, deviation, r))
 		}
-		b.row(fmt.Sprintf("%.0f %% in %d", 100*l.change, l.ramp), ours, cells, nil)
+		b.row(fmt.Sprintf("%.0f %% in %d", 100*l.change, l.ramp), ours, cells, verdicts)
 		b.done()
 	}
 }
@@ -184,6 +198,9 @@ func (b *bench) done() {
 
 // total returns the number of rows of results.
 func (b *bench) total() int {
+	if b.onlySlow {
+		return len(losses)
+	}
 	methods := len(methods())
 	if b.peers == 0 {
 		methods = 1

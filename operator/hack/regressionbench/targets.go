@@ -45,11 +45,24 @@ func foundTarget(deviation, change float64) target {
 	if deviation > 0.005 {
 		t.least = 95
 	}
-	t.chance = func(r result) bool {
-		share, n := t.least/100, float64(r.series)
-		return float64(r.inTime) >= n*share-2*math.Sqrt(n*share*(1-share))
-	}
+	t.chance = func(r result) bool { return t.isNear(r.inTime, r.series) }
 	return t
+}
+
+// slowTarget is a loss in small steps found in 95 % of the series up to a deviation of 1 %.
+func slowTarget(deviation float64) target {
+	if deviation > 0.01 {
+		return target{}
+	}
+	t := target{name: "slow losses", value: func(r result) float64 { return 100 * float64(r.found) / float64(r.series) }, least: 95}
+	t.chance = func(r result) bool { return t.isNear(r.found, r.series) }
+	return t
+}
+
+// isNear reports whether what was found is at most two standard errors less than the least share of some series.
+func (t target) isNear(found, series int) bool {
+	share, n := t.least/100, float64(series)
+	return float64(found) >= n*share-2*math.Sqrt(n*share*(1-share))
 }
 
 // bound is a target that is out of reach in one cell, and why.

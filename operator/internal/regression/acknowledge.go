@@ -112,8 +112,8 @@ func (p place) mayBegin(run int, points []series.Point) bool {
 	if run > p.last {
 		from, to = p.last, run-1
 	}
-	for i := max(from, 1); i <= to; i++ {
-		if points[i].Subject != points[i-1].Subject {
+	for i := from; i <= to; i++ {
+		if i == 0 || points[i].Subject != points[i-1].Subject {
 			return false
 		}
 	}
@@ -125,21 +125,47 @@ func (a Acknowledgement) covers(p place) bool {
 	return a.MaximumLossPercent == nil || p.lossPartsPerMillion <= int64(*a.MaximumLossPercent)*10_000
 }
 
-// acknowledged returns the kind of the acknowledgement that moves the baseline to a change; empty where there is none.
-func acknowledged(k series.Key, p place, points []series.Point, list []Acknowledgement) AcknowledgementKind {
-	for _, a := range list {
-		if a.Kind != Fixed && a.selects(k) && a.covers(p) && p.mayBegin(slices.IndexFunc(points, a.names), points) {
-			return a.Kind
+// begins reports whether what an acknowledgement names begins with a run: a revision that comes back does so more than once.
+func (a Acknowledgement) begins(run int, points []series.Point) bool {
+	return a.names(points[run]) && (run == 0 || !a.names(points[run-1]))
+}
+
+// beginningAt returns the first run of what an acknowledgement names that may have made the change; -1 where there is none. Only runs from the given
+// one on count.
+func (a Acknowledgement) beginningAt(p place, points []series.Point, from int) int {
+	for i := max(from, p.first-window, 0); i < len(points) && i <= p.last+window; i++ {
+		if a.begins(i, points) && p.mayBegin(i, points) {
+			return i
 		}
 	}
-	return ""
+	return -1
+}
+
+// acknowledged returns the number of the acknowledgement that moves the baseline to a change, and the first run of what it names; -1 where there is
+// none. An acknowledgement of one of the kinds is about one change: taken has the first runs of those that are known.
+func acknowledged(k series.Key, p place, points []series.Point, list []Acknowledgement, taken map[int]int, kinds ...AcknowledgementKind) (number, run int) {
+	for i, a := range list {
+		if !slices.Contains(kinds, a.Kind) || !a.selects(k) || !a.covers(p) {
+			continue
+		}
+		known, isTaken := taken[i]
+		if run := a.beginningAt(p, points, known); run >= 0 && (!isTaken || run == known) {
+			return i, run
+		}
+	}
+	return -1, -1
 }
 
 // saidFixed returns the acknowledgement that says that a change was fixed by a run that was measured after it; nil where there is none.
 func saidFixed(k series.Key, c Change, points []series.Point, list []Acknowledgement) *Acknowledgement {
 	for i, a := range list {
-		if a.Kind == Fixed && a.selects(k) && slices.IndexFunc(points, a.names) > c.first {
-			return &list[i]
+		if a.Kind != Fixed || !a.selects(k) {
+			continue
+		}
+		for run := c.first + 1; run < len(points); run++ {
+			if a.begins(run, points) {
+				return &list[i]
+			}
 		}
 	}
 	return nil

@@ -68,11 +68,16 @@ type Question struct {
 // isBreak reports whether the question connects two sides that do not compare by their history.
 func (q Question) isBreak() bool { return q.Cause == PlatformChanged || q.Cause == GeneratorMoved }
 
+// isUnanswered reports whether interleaved runs did not answer a question, and no later run asks it again.
+func (e Event) isUnanswered() bool {
+	return e.Kind == Closed || e.Kind == Break || e.Kind == Inconclusive && e.isBreak()
+}
+
 // Event is what the walk found after a run.
 type Event struct {
 	Question
 	Kind Kind
-	// Size is new over old, as a logarithm. The interval from Low to High holds it.
+	// Size is new over old, as a logarithm. The interval from Low to High holds it. That of a Break is what the runs around it say.
 	Size, Low, High float64
 	// Chance is how likely equal versions differ at least that much.
 	Chance float64

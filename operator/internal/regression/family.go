@@ -23,7 +23,8 @@ type Report struct {
 	Judgments []Judgment `json:"judgments"`
 	// Groups are the regressions, and then the improvements.
 	Groups []Group `json:"groups,omitempty"`
-	// Unused are acknowledgements that no change matches.
+	// Unused are acknowledgements that match nothing: Accepted without a change, Expected without one although its runs are there, and Fixed
+	// without a run.
 	Unused []Acknowledgement `json:"unusedAcknowledgements,omitempty"`
 }
 
@@ -144,38 +145,54 @@ func groupSentence(figures []Judgment, total int) string {
 	return text
 }
 
-// unused returns the acknowledgements of changes that match none.
+// unused returns the acknowledgements that match nothing: of a change that no series has, or of a fix that was never measured.
 func unused(judgments []Judgment, all []series.Series, list []Acknowledgement) []Acknowledgement {
 	var out []Acknowledgement
 	values := make([][]series.Point, len(all))
+	valuesAt := func(i int) []series.Point {
+		if values[i] == nil {
+			values[i] = valuesOf(all[i].Forward())
+		}
+		return values[i]
+	}
 	for _, a := range list {
-		if a.Kind != Accepted {
-			continue
-		}
-		isUsed := false
-		for i, j := range judgments {
-			if isUsed || !a.selects(j.Key) {
+		// What is expected may still come: without a run of it, nothing is known.
+		isUsed, isMeasured := false, a.Kind != Expected
+		for i := 0; i < len(judgments) && !isUsed; i++ {
+			j := &judgments[i]
+			if !a.selects(j.Key) {
 				continue
 			}
-			places := j.places()
-			if len(places) == 0 {
+			hasRuns := a.Kind != Accepted && slices.ContainsFunc(all[i].Runs, a.names)
+			if a.Kind == Fixed {
+				isUsed = hasRuns
 				continue
 			}
-			if values[i] == nil {
-				values[i] = valuesOf(all[i].Forward())
+			if places := j.places(); len(places) > 0 {
+				isUsed = slices.ContainsFunc(places, func(p place) bool { return a.covers(p) && a.beginningAt(p, valuesAt(i), 0) >= 0 })
 			}
-			run := slices.IndexFunc(values[i], a.names)
-			isUsed = slices.ContainsFunc(places, func(p place) bool { return a.covers(p) && p.mayBegin(run, values[i]) })
+			if a.Kind == Expected && hasRuns && !isUsed {
+				isUsed = j.mayFind(a, valuesAt(i))
+				isMeasured = true
+			}
 		}
-		if !isUsed {
+		if isMeasured && !isUsed {
 			out = append(out, a)
 		}
 	}
 	return out
 }
 
+// mayFind reports whether a change that an acknowledgement expects may still be found with the runs of a series: a question is open, or there are too
+// few of them.
+func (j *Judgment) mayFind(a Acknowledgement, points []series.Point) bool {
+	first := slices.IndexFunc(points, a.names)
+	isOpen := j.Request != nil || j.Verdict == VerdictInconclusive || j.Verdict == VerdictNotEnoughData
+	return isOpen || first < 0 || len(points)-first < window
+}
+
 // places returns where an acknowledgement can be.
-func (j Judgment) places() []place {
+func (j *Judgment) places() []place {
 	out := slices.Clone(j.closed)
 	for _, c := range j.Changes {
 		out = append(out, c.place)

@@ -2,6 +2,7 @@ package regression
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +103,47 @@ func TestTheFamilyAsksForPairs(t *testing.T) {
 	}
 	if j.Verdict != VerdictRegression || j.Change.Chance > settings.FalseDiscoveryRate || j.Change.Pairs <= first.Change.Pairs {
 		t.Errorf("with more pairs: %s, %s: %s, %+v", j.Verdict, j.Reason, j.Message, j.Change)
+	}
+}
+
+// TestUnusedAcknowledgements checks which acknowledgements are named: those that match nothing, of each kind.
+func TestUnusedAcknowledgements(t *testing.T) {
+	loss := int32(1)
+	points := newHistory("fallen").add(40, 0).confirmed(t, 6, 0, -0.05).points
+	quiet, open := newHistory("quiet").add(46, 0), newHistory("open").add(40, 0).add(6, -0.05)
+	points = append(points, quiet.points...)
+	for name, test := range map[string]struct {
+		one  Acknowledgement
+		open bool
+		want bool
+	}{
+		"accepted":                               {Acknowledgement{Kind: Accepted, Revision: "rev40"}, false, false},
+		"accepted, misspelled":                   {Acknowledgement{Kind: Accepted, Revision: "rev4O"}, false, true},
+		"accepted, and no change":                {Acknowledgement{Kind: Accepted, Revision: "rev20"}, false, true},
+		"fixed":                                  {Acknowledgement{Kind: Fixed, Revision: "rev43"}, false, false},
+		"fixed by a run":                         {Acknowledgement{Kind: Fixed, Run: "night-43"}, false, false},
+		"fixed, misspelled":                      {Acknowledgement{Kind: Fixed, Revision: "rev4E"}, false, true},
+		"fixed, of no series":                    {Acknowledgement{Kind: Fixed, Revision: "rev43", Figure: "other"}, false, true},
+		"expected, with a change":                {Acknowledgement{Kind: Expected, Revision: "rev40"}, false, false},
+		"expected, with a larger change":         {Acknowledgement{Kind: Expected, Revision: "rev40", MaximumLossPercent: &loss}, false, true},
+		"expected, and no change":                {Acknowledgement{Kind: Expected, Revision: "rev20"}, false, true},
+		"expected, and not measured":             {Acknowledgement{Kind: Expected, Revision: "rev99"}, false, false},
+		"expected, measured just now":            {Acknowledgement{Kind: Expected, Revision: "rev45"}, false, false},
+		"expected, and a question is open":       {Acknowledgement{Kind: Expected, Revision: "rev40"}, true, false},
+		"expected, and another question is open": {Acknowledgement{Kind: Expected, Revision: "rev20", Figure: "quiet"}, true, true},
+	} {
+		kept := points
+		if test.open {
+			kept = append(slices.Clone(quiet.points), open.points...)
+		}
+		all, err := series.Group(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := JudgeAll(Default(), all, []Acknowledgement{test.one})
+		if err != nil || (len(got.Unused) == 1) != test.want {
+			t.Errorf("%s: %+v, %v", name, got.Unused, err)
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ const (
 	ReasonUnconfirmed  Reason = "Unconfirmed"
 	ReasonNoise        Reason = "TooNoisy"
 	ReasonNoValue      Reason = "NoValue"
+	ReasonBelowFloor   Reason = "BelowFloor"
 	ReasonFamilyChance Reason = "ChanceOfFamily"
 
 	// The operator, which makes the interleaved runs of suites, gives these reasons instead of Unconfirmed.
@@ -114,9 +115,11 @@ type Judgment struct {
 	// Changes are all confirmed changes, the first one first.
 	Changes []Change `json:"changes,omitempty"`
 	Request *Request `json:"request,omitempty"`
+	// BelowFloor names the run that showed only what the device does at least, where the last runs are worse than that.
+	BelowFloor string `json:"belowFloor,omitempty"`
 
 	execution string
-	// closed are the places of questions without an answer and of breaks, which can be accepted too.
+	// closed are the places of questions without an answer, of breaks and of falls from a floor, which can be accepted too.
 	closed []place
 }
 
@@ -134,6 +137,11 @@ type judging struct {
 	// open is the last change that made the level worse, since it was the best one.
 	open    *Change
 	changes []Change
+	// taken has the first run of what each acknowledgement names that is used, by its number.
+	taken map[int]int
+	// floor is the fall of the last runs below a floor; nil where there is none. floors are the places of all.
+	floor  *floorFall
+	floors []place
 }
 
 // Judge judges one series. A point without a value is no run of it, but the last one decides nothing if it has none. A run that tested an older
@@ -148,7 +156,7 @@ func Judge(settings Settings, s series.Series, acknowledgements []Acknowledgemen
 // judge judges one series with settings that are valid.
 func (s Settings) judge(of series.Series, acknowledgements []Acknowledgement, limit chanceLimit) Judgment {
 	legs := newRecorded(of)
-	j := &judging{settings: s, acknowledgements: acknowledgements, series: of, runs: of.Runs}
+	j := &judging{settings: s, acknowledgements: acknowledgements, series: of, runs: of.Runs, taken: map[int]int{}}
 	j.series.Runs = of.Forward()
 	j.points = valuesOf(j.series.Runs)
 	runs := make([]Run, len(j.points))
@@ -157,12 +165,14 @@ func (s Settings) judge(of series.Series, acknowledgements []Acknowledgement, li
 	}
 	legs.points = j.points
 	j.walk = walkThrough(s, runs, legs, limit)
-	if j.walk.open != nil && j.isAccepted(j.walk.open.Question) {
-		j.walk.giveUp()
-	}
 	for _, e := range j.walk.events {
 		j.follow(e)
 	}
+	if j.walk.open != nil && j.isAccepted(j.walk.open.Question) {
+		j.walk.giveUp()
+		j.follow(*j.lastEvent())
+	}
+	j.floor = j.belowFloor()
 	out := j.judgment()
 	if legs.twice != "" {
 		out.Message += "; " + legs.twice
@@ -181,6 +191,10 @@ func (j *judging) follow(e Event) {
 		// No later change is measured against the level before it.
 		j.minor = 0
 	}
+	if e.isUnanswered() && e.Size <= -j.settings.alarmSize() {
+		// What is accepted here is no acknowledgement of a later change.
+		j.take(j.placeOf(e.Question, e.Size), Accepted)
+	}
 	if e.Kind != Regression && e.Kind != Improvement && e.Kind != Minor {
 		return
 	}
@@ -197,7 +211,7 @@ func (j *judging) follow(e Event) {
 		j.minor = 0
 	}
 	c := j.change(e)
-	c.Acknowledged = acknowledged(j.series.Key, c.place, j.points, j.acknowledgements)
+	c.Acknowledged = j.take(c.place, Expected, Accepted)
 	isWorse := j.level-j.best <= -j.settings.alarmSize()
 	switch {
 	case c.Acknowledged != "" && (j.open == nil || !isWorse):
@@ -260,12 +274,22 @@ func (j *judging) isAccepted(q Question) bool {
 	if i := slices.IndexFunc(j.walk.events, func(e Event) bool { return e.Question == q }); i >= 0 {
 		size = j.walk.events[i].Size
 	}
-	accepted := slices.DeleteFunc(slices.Clone(j.acknowledgements), func(a Acknowledgement) bool { return a.Kind != Accepted })
-	return acknowledged(j.series.Key, j.placeOf(q, size), j.points, accepted) != ""
+	number, _ := acknowledged(j.series.Key, j.placeOf(q, size), j.points, j.acknowledgements, j.taken, Accepted)
+	return number >= 0
 }
 
-// unanswered returns the last fall that was given up without an answer, that no one accepted and that no confirmed change undid; nil where there is
-// none.
+// take returns the kind of the acknowledgement of a change, of one of the kinds, and notes that it is used; empty where there is none.
+func (j *judging) take(p place, kinds ...AcknowledgementKind) AcknowledgementKind {
+	number, run := acknowledged(j.series.Key, p, j.points, j.acknowledgements, j.taken, kinds...)
+	if number < 0 {
+		return ""
+	}
+	j.taken[number] = run
+	return j.acknowledgements[number].Kind
+}
+
+// unanswered returns the last fall at a question that was given up or at a break, without an answer, that no one accepted and that nothing undid; nil
+// where there is none.
 func (j *judging) unanswered() *Event {
 	confirmed := 0.0
 	for i := len(j.walk.events) - 1; i >= 0; i-- {
@@ -273,11 +297,24 @@ func (j *judging) unanswered() *Event {
 		switch {
 		case e.Kind == Regression || e.Kind == Improvement || e.Kind == Minor:
 			confirmed += e.Size
-		case e.Kind == Closed && e.Size < 0 && e.Size+confirmed <= -j.settings.alarmSize() && !j.isAccepted(e.Question):
+		case e.isUnanswered() && e.Size < 0 && e.Size+confirmed <= -j.settings.alarmSize() && !j.isBack(i) && !j.isAccepted(e.Question):
 			return e
 		}
 	}
 	return nil
+}
+
+// isBack reports whether a later break led back to what was before that of an event: to the same platform and the same level.
+func (j *judging) isBack(event int) bool {
+	e := j.walk.events[event]
+	before, isKnown := j.walk.beforeBreaks[e.Question]
+	if !isKnown {
+		return false
+	}
+	return slices.ContainsFunc(j.walk.events[event+1:], func(next Event) bool {
+		return next.Kind == Break && j.points[next.First].Platform == j.points[e.First-1].Platform &&
+			j.walk.beforeBreaks[next.Question].mean+next.Size-before.mean > -j.settings.alarmSize()
+	})
 }
 
 // judgment returns the verdict after the last run.
@@ -306,11 +343,19 @@ func (j *judging) judgment() Judgment {
 		out.Request = j.request(*e)
 	}
 	for _, e := range j.walk.events {
-		if e.Kind == Closed || e.Kind == Break {
+		if e.isUnanswered() {
 			out.closed = append(out.closed, j.placeOf(e.Question, e.Size))
 		}
 	}
-	out.Message = j.sentence(out) + j.olderLast()
+	out.closed = append(out.closed, j.floors...)
+	if j.floor != nil {
+		out.BelowFloor = j.floor.floor.Run
+	}
+	out.Message = j.sentence(out)
+	if j.floor != nil && out.Reason != ReasonBelowFloor {
+		out.Message += "; " + j.belowFloorWords()
+	}
+	out.Message += j.olderLast()
 	return out
 }
 
@@ -326,7 +371,10 @@ func (j *judging) question() *Event {
 	if e := j.recentBreak(); e != nil && e.Kind == Break && !j.isAccepted(e.Question) {
 		return e
 	}
-	return j.unanswered()
+	if e := j.unanswered(); e != nil && e.Wanted > 0 {
+		return e
+	}
+	return nil
 }
 
 func (j *judging) isLastWithoutValue() bool {
@@ -335,7 +383,7 @@ func (j *judging) isLastWithoutValue() bool {
 
 // verdict returns the verdict and its reason. A regression that is open comes before everything else.
 func (j *judging) verdict() (Verdict, Reason) {
-	last, isBlind := j.lastEvent(), j.walk.isBlind()
+	last, fall, isBlind := j.lastEvent(), j.unanswered(), j.walk.isBlind()
 	switch {
 	case j.open != nil && (j.open.Kind == Minor || j.open.Cause == Slow):
 		return VerdictRegression, ReasonSlowChange
@@ -345,12 +393,16 @@ func (j *judging) verdict() (Verdict, Reason) {
 		return VerdictNotEnoughData, ReasonFewRuns
 	case j.isLastWithoutValue():
 		return VerdictInconclusive, ReasonNoValue
-	case j.walk.open != nil || j.unanswered() != nil:
+	case j.walk.open != nil || fall != nil && fall.Kind == Closed:
 		return VerdictInconclusive, ReasonUnconfirmed
 	case last != nil && last.Kind == Inconclusive && last.At == len(j.points)-1 && last.GeneratorDiffers:
 		return VerdictInconclusive, ReasonGenerator
 	case last != nil && last.Kind == Inconclusive && last.At == len(j.points)-1:
 		return VerdictInconclusive, ReasonNoise
+	case fall != nil:
+		return VerdictInconclusive, reasonOf(fall.Cause)
+	case j.floor != nil:
+		return VerdictInconclusive, ReasonBelowFloor
 	case isBlind && len(j.walk.opening) == 0:
 		return j.blind()
 	case j.level >= j.settings.alarmSize() && j.lastOf(Improvement) != nil:
@@ -368,14 +420,18 @@ func (j *judging) blind() (Verdict, Reason) {
 	if last == nil {
 		return VerdictNotEnoughData, ReasonFewRuns
 	}
-	reason := ReasonPlatform
-	if last.Cause == GeneratorMoved {
-		reason = ReasonGenerator
-	}
 	if j.isAccepted(last.Question) {
-		return VerdictNotEnoughData, reason
+		return VerdictNotEnoughData, reasonOf(last.Cause)
 	}
-	return VerdictInconclusive, reason
+	return VerdictInconclusive, reasonOf(last.Cause)
+}
+
+// reasonOf returns the reason of a break.
+func reasonOf(c Cause) Reason {
+	if c == GeneratorMoved {
+		return ReasonGenerator
+	}
+	return ReasonPlatform
 }
 
 // recentBreak returns the break that began the segment of the last run, while that is too short to be judged; nil where there is none.

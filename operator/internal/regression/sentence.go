@@ -50,6 +50,8 @@ func (j *judging) sentence(out Judgment) string {
 		return fmt.Sprintf("the last run, %q, has no value: %s", last.Run, last.NoValue())
 	case ReasonUnconfirmed:
 		return j.unconfirmed()
+	case ReasonBelowFloor:
+		return j.belowFloorWords()
 	case ReasonNoise:
 		return fmt.Sprintf("%d pairs of interleaved runs do not show whether there is a change of %s: make the testbed quieter", j.lastEvent().Pairs, effect)
 	case ReasonFewRuns:
@@ -111,12 +113,20 @@ func (j *judging) few() string {
 
 // broken says what the platform or the generator did.
 func (j *judging) broken(out Judgment) string {
-	if last := j.lastEvent(); last.GeneratorDiffers {
+	if last := j.lastEvent(); last.GeneratorDiffers && last.At == len(j.points)-1 {
 		return fmt.Sprintf("the generator's calibration differs between the two sides of %d pairs of interleaved runs, so they say nothing of the device: make them again", last.Pairs)
 	}
 	what := "the platform changed"
 	if out.Reason == ReasonGenerator {
 		what = "the generator's calibration moved, which is no change of the device,"
+	}
+	if e := j.unanswered(); e != nil {
+		text := fmt.Sprintf("%s at run %q: the runs since then are worse than those before by %s, and no interleaved runs say whether that is the device: ",
+			what, j.points[e.First].Run, percent(j.partsPerMillion(e.Size)))
+		if out.Request != nil {
+			text += out.Request.words() + ", or "
+		}
+		return text + "accept it"
 	}
 	text := what
 	if e := j.lastBreak(); e != nil {

@@ -33,6 +33,8 @@ type walk struct {
 	events []Event
 	// limit is what the family of the series asks of changes.
 	limit chanceLimit
+	// beforeBreaks are the levels before the breaks that no interleaved runs connect.
+	beforeBreaks map[Question]base
 	// bases and beginnings are those that are known, by their last run, until runs of the segment count differently.
 	bases, beginnings map[int]base
 	// scratch is where the values of a base are put together, sorted where they are sorted.
@@ -62,11 +64,36 @@ func walkThrough(settings Settings, runs []Run, legs Legs, limit chanceLimit) *w
 	for at := range runs {
 		w.step(at)
 	}
+	w.sizeBreaks()
 	return w
 }
 
+// sizeBreaks notes how far the runs since each break are from the level before it: the median of as many as a verdict takes, up to the next change.
+func (w *walk) sizeBreaks() {
+	for i := range w.events {
+		e := &w.events[i]
+		if e.Kind != Break {
+			continue
+		}
+		end := min(e.First+w.settings.MinRuns+window, len(w.runs))
+		for _, next := range w.events[i+1:] {
+			switch next.Kind {
+			case Regression, Improvement, Minor, Closed, Break:
+				if next.First > e.First {
+					end = min(end, next.First)
+				}
+			}
+		}
+		values := make([]float64, 0, end-e.First)
+		for _, r := range w.runs[e.First:end] {
+			values = append(values, r.Value)
+		}
+		e.Size = median(values) - w.beforeBreaks[e.Question].mean
+	}
+}
+
 func newWalk(settings Settings, runs []Run, legs Legs) *walk {
-	return &walk{settings: settings, runs: runs, legs: legs, cleared: -1, outlier: make([]bool, len(runs)), bases: map[int]base{}, beginnings: map[int]base{}}
+	return &walk{settings: settings, runs: runs, legs: legs, cleared: -1, outlier: make([]bool, len(runs)), bases: map[int]base{}, beginnings: map[int]base{}, beforeBreaks: map[Question]base{}}
 }
 
 // step judges one run.
@@ -207,6 +234,7 @@ func (w *walk) unanswered(x suspicion, a answer) {
 	event := w.event(x, a)
 	if x.isBreak() {
 		event.Kind = Break
+		w.beforeBreaks[x.Question] = x.base
 		w.begin(x.First, x.At, nil)
 	} else {
 		w.open = &x

@@ -126,6 +126,15 @@ func (p Point) NoValue() string {
 	return ""
 }
 
+// floorDoubts say nothing more than that a figure is a floor, and why.
+var floorDoubts = []v1alpha1.DoubtCode{v1alpha1.DoubtLongestBurst, v1alpha1.DoubtMaximumLoad, v1alpha1.DoubtGeneratorCeiling}
+
+// IsFloor reports whether a point is no value, and shows that the device does at least as well as it says.
+func (p Point) IsFloor() bool {
+	isBound := p.Bound == figure.AtLeast && !p.LowerIsBetter || p.Bound == figure.AtMost && p.LowerIsBetter
+	return isBound && p.Value > 0 && !slices.ContainsFunc(p.Doubts, func(code v1alpha1.DoubtCode) bool { return !slices.Contains(floorDoubts, code) })
+}
+
 // Bounds of a point's parts. A decoder refuses more before it is stored.
 const (
 	maxWord       = 512

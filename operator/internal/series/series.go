@@ -88,18 +88,35 @@ func (g *Grouper) Split() (all []Series, refused []Refused) {
 func (s Series) Forward() []Point {
 	out := make([]Point, 0, len(s.Runs))
 	var newest time.Time
-	for _, p := range s.Runs {
-		if p.SubjectTime.IsZero() || p.SubjectTime.After(p.Time) {
-			out = append(out, p)
-			continue
+	for i := range s.Runs {
+		if isForward(&s.Runs[i], &newest) {
+			out = append(out, s.Runs[i])
 		}
-		if p.SubjectTime.Before(newest) {
-			continue
-		}
-		newest = p.SubjectTime
-		out = append(out, p)
 	}
 	return out
+}
+
+// LastForward returns the number of the last run that Forward returns.
+func (s Series) LastForward() (last int) {
+	var newest time.Time
+	for i := range s.Runs {
+		if isForward(&s.Runs[i], &newest) {
+			last = i
+		}
+	}
+	return last
+}
+
+// isForward reports whether a run tested no older version than the newest one before it, and notes the time of its version.
+func isForward(p *Point, newest *time.Time) bool {
+	if p.SubjectTime.IsZero() || p.SubjectTime.After(p.Time) {
+		return true
+	}
+	if p.SubjectTime.Before(*newest) {
+		return false
+	}
+	*newest = p.SubjectTime
+	return true
 }
 
 // check returns an error where points do not make one series.

@@ -319,6 +319,13 @@ func TestForward(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "c", "same", "future", "newer"}, got); diff != "" {
 		t.Error(diff)
 	}
+	for count := 1; count <= len(all[0].Runs); count++ {
+		some := Series{Runs: all[0].Runs[:count]}
+		forward := some.Forward()
+		if last := some.Runs[some.LastForward()].Run; last != forward[len(forward)-1].Run {
+			t.Errorf("of %d runs %s is the last one, want %s", count, last, forward[len(forward)-1].Run)
+		}
+	}
 }
 
 // TestSplit checks that points that make no series are put aside alone.
@@ -337,5 +344,26 @@ func TestSplit(t *testing.T) {
 	}
 	if _, err := Group(points); err == nil || err.Error() != refused[0].Err.Error() {
 		t.Errorf("Group: %v", err)
+	}
+}
+
+// TestIsFloor checks which points say that the device does at least so much.
+func TestIsFloor(t *testing.T) {
+	for name, test := range map[string]struct {
+		point Point
+		want  bool
+	}{
+		"a value":                    {Point{Value: 1, Bound: figure.Exact}, false},
+		"a floor":                    {Point{Value: 1, Bound: figure.AtLeast}, true},
+		"a floor of 0":               {Point{Bound: figure.AtLeast}, false},
+		"a ceiling":                  {Point{Value: 1, Bound: figure.AtMost}, false},
+		"a delay that is at most":    {Point{Value: 1, Bound: figure.AtMost, LowerIsBetter: true}, true},
+		"a delay that is at least":   {Point{Value: 1, Bound: figure.AtLeast, LowerIsBetter: true}, false},
+		"a floor that says why":      {Point{Value: 1, Bound: figure.AtLeast, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtMaximumLoad}}, true},
+		"a floor with another doubt": {Point{Value: 1, Bound: figure.AtLeast, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtMaximumLoad, v1alpha1.DoubtIrregularResult}}, false},
+	} {
+		if got := test.point.IsFloor(); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }

@@ -82,6 +82,83 @@ func TestSmallRegressionHidesNothing(t *testing.T) {
 	}
 }
 
+// TestGateFailsWhatIsNotJudged checks that a gate does not pass an execution of an older version, which is left out, and that the message counts its series.
+func TestGateFailsWhatIsNotJudged(t *testing.T) {
+	made := func(days int) func(*series.Point) {
+		return func(p *series.Point) { p.SubjectTime = epoch.AddDate(0, 0, days) }
+	}
+	week := func(rules int, framesPerSecond int64) *nights {
+		n := &nights{t: t}
+		for range 11 {
+			n.add("nightly-1", "base", 1, rules, framesPerSecond).edit(made(-10))
+		}
+		return n
+	}
+	for name, test := range map[string]struct {
+		days    int
+		verdict string
+	}{"a newer version": {-9, "Pass"}, "the same time": {-10, "Pass"}, "an older version": {-20, "Inconclusive"}, "a build without a date": {-20_000, "Inconclusive"}} {
+		n := week(10, 100_000).add("nightly-2", "base", 1, 1000, 100_000).edit(made(test.days))
+		got := n.judge(gateOfThroughput, "nightly-2", nil)
+		v, isLeftOut := got.Verdicts[0], test.verdict != "Pass"
+		if v.Verdict != test.verdict || v.Gated != isLeftOut || got.Cells[0].Gated != isLeftOut || strings.Contains(got.Message, "; left out: the last run of 1 series") != isLeftOut {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if isLeftOut && (v.Reason != "NotConfirmed" || got.Counts != (v1alpha1.VerdictCounts{Inconclusive: 1}) || !strings.HasPrefix(v.Message, "no run of this execution is judged: ") || !strings.HasSuffix(v.Message, "or correct spec.template.subject.time")) {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if free := n.judge(&v1alpha1.SuiteRegression{}, "nightly-2", nil); free.Verdicts[0].Verdict != "Pass" || free.Verdicts[0].Gated {
+			t.Errorf("%s, without a gate: %+v", name, free)
+		}
+	}
+	// A regression that the gate lets pass stays one, and fails it.
+	spec := gateOfThroughput.DeepCopy()
+	spec.Gate[0].LeastLossPercent = 30
+	n := fallen(t)
+	status := n.judge(spec, "nightly-2", nil)
+	for status.Confirmation != nil {
+		n.confirms(status.Confirmation, 100_000, 90_000)
+		status = n.judge(spec, "nightly-2", madeOf(status))
+	}
+	n.add("nightly-3", "base", 1, 1000, 90_000).edit(made(-1)).add("nightly-4", "base", 1, 10, 100_000).edit(made(-2))
+	if v := n.judge(spec, "nightly-4", nil).Verdicts[0]; v.Verdict != "Regression" || v.Reason != "NotConfirmed" || !v.Gated || v.Change == nil {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestGateFailsAFallFromAFloor checks that a gate does not pass a device that was at the generator's ceiling before, nor a small regression that hides that.
+func TestGateFailsAFallFromAFloor(t *testing.T) {
+	atCeiling := func(n *nights, execution string, count int) *nights {
+		for range count {
+			n.add(execution, "base", 1, 10, 200_000).edit(func(p *series.Point) { p.Bound = figure.AtLeast })
+		}
+		return n
+	}
+	for _, count := range []int{1, 11, 20} {
+		n := atCeiling(&nights{t: t}, "nightly-1", 20).add("nightly-2", "base", count, 1000, 100_000)
+		got := n.judge(gateOfThroughput, "nightly-2", nil)
+		if v := got.Verdicts[0]; v.Verdict != "Inconclusive" || v.Reason != "BelowFloor" || !v.Gated || got.Confirmation != nil {
+			t.Errorf("%d runs: %+v", count, got)
+		}
+		accepted := gateOfThroughput.DeepCopy()
+		accepted.Acknowledgements = []v1alpha1.Acknowledgement{{Kind: "Accepted", Revision: "rules-1000"}}
+		if got := n.judge(accepted, "nightly-2", nil); got.Verdicts[0].Gated || strings.Contains(got.Message, "match no change") {
+			t.Errorf("%d runs that are accepted: %+v", count, got)
+		}
+	}
+	spec := gateOfThroughput.DeepCopy()
+	spec.Gate[0].LeastLossPercent = 30
+	n := atCeiling(&nights{t: t}, "nightly-0", 5).add("nightly-1", "base", 10, 10, 100_000).add("nightly-2", "base", 3, 1000, 90_000)
+	status := n.judge(spec, "nightly-2", nil)
+	for status.Confirmation != nil {
+		n.confirms(status.Confirmation, 100_000, 90_000)
+		status = n.judge(spec, "nightly-2", madeOf(status))
+	}
+	if v := status.Verdicts[0]; v.Verdict != "Regression" || v.Reason != "NotConfirmed" || !v.Gated || !strings.Contains(v.Message, "has no value, and shows that the device does at least as well as") {
+		t.Errorf("a small regression: %+v", v)
+	}
+}
+
 // TestPairsOfAllExecutions checks that a question that a later execution asks again continues after the pairs that are kept, and that their runs
 // do not count for that execution.
 func TestPairsOfAllExecutions(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/reporting"
 	"vnfbench.io/operator/internal/excerpt"
-	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/regression"
 	"vnfbench.io/operator/internal/series"
 )
@@ -74,6 +73,10 @@ func judge(spec *v1alpha1.SuiteRegression, h *history, before *v1alpha1.Regressi
 		verdicts[i] = j.verdict(&found.Judgments[i], h.series[i])
 	}
 	j.askAll(found.Judgments, verdicts)
+	leftOut := h.leftOut.clone()
+	if n := countOlder(h.series); n > 0 {
+		leftOut.add(fmt.Sprintf("the last run of %d series, which tested an older version than a run before it", n))
+	}
 	for i := range found.Judgments {
 		j.applyGate(&verdicts[i], &found.Judgments[i], h.series[i])
 	}
@@ -81,7 +84,7 @@ func judge(spec *v1alpha1.SuiteRegression, h *history, before *v1alpha1.Regressi
 		verdicts = append(verdicts, j.refusedVerdict(s))
 	}
 	j.after.Counts = countVerdicts(verdicts)
-	j.after.Message = sentenceOf(h.execution, j.after.Counts, found.Unused, &h.leftOut)
+	j.after.Message = sentenceOf(h.execution, j.after.Counts, found.Unused, &leftOut)
 	if h.unread.count > 0 {
 		j.after.Problem = excerpt.Line("measurements of the execution cannot be read: "+h.unread.String(), reporting.MaxMessageBytes)
 	}
@@ -221,16 +224,26 @@ func (j *judging) askAll(judgments []regression.Judgment, verdicts []v1alpha1.Se
 }
 
 // lastOf returns the last run that counts: one of an older version than a run before it does not. A series of an execution has one.
-func lastOf(s series.Series) series.Point {
-	runs := s.Forward()
-	return runs[len(runs)-1]
+func lastOf(s series.Series) series.Point { return s.Runs[s.LastForward()] }
+
+// isOlder reports whether the last run of a series is left out, because it tested an older version than a run before it.
+func isOlder(s series.Series) bool { return s.LastForward() < len(s.Runs)-1 }
+
+// countOlder counts the series whose last run is left out.
+func countOlder(all []series.Series) (count int) {
+	for _, s := range all {
+		if isOlder(s) {
+			count++
+		}
+	}
+	return count
 }
 
 // applyGate notes whether a series fails the suite: the gate selects it, and it has a regression of the least loss, or it is not known whether it
-// became worse.
+// became worse, as where no run of the execution is judged.
 func (j *judging) applyGate(v *v1alpha1.SeriesVerdict, of *regression.Judgment, s series.Series) {
-	last := lastOf(s)
-	isOpen := of.Verdict == regression.VerdictInconclusive && of.Reason != regression.ReasonNoValue || of.Request != nil && of.Verdict == regression.VerdictRegression
+	last, isLeftOut := lastOf(s), isOlder(s)
+	isOpen := of.Verdict == regression.VerdictInconclusive && of.Reason != regression.ReasonNoValue || of.Verdict == regression.VerdictRegression && (of.Request != nil || of.BelowFloor != "")
 	if noValue := last.NoValue(); noValue != "" && of.Runs > 0 && !j.isAsGood(last, s) {
 		isOpen = true
 	}
@@ -239,6 +252,12 @@ func (j *judging) applyGate(v *v1alpha1.SeriesVerdict, of *regression.Judgment, 
 		return selects(g, *v) && of.LossPartsPerMillion >= int64(g.LeastLossPercent)*10_000
 	}):
 		v.Gated = true
+	case isLeftOut && isSelected(j.spec.Gate, *v):
+		v.Gated, v.Reason = true, v1alpha1.ReasonNotConfirmed
+		v.Message = "no run of this execution is judged: " + v.Message + "; measure a newer version, or correct spec.template.subject.time"
+		if of.Verdict != regression.VerdictRegression {
+			v.Verdict, v.Change = string(regression.VerdictInconclusive), nil
+		}
 	case isOpen && isSelected(j.spec.Gate, *v):
 		if v.Gated = true; of.Verdict == regression.VerdictRegression {
 			v.Reason = v1alpha1.ReasonNotConfirmed
@@ -251,15 +270,10 @@ func (j *judging) applyGate(v *v1alpha1.SeriesVerdict, of *regression.Judgment, 
 // levelRuns is how many runs say what the level is that a bound is compared with.
 const levelRuns = 8
 
-// floorDoubts say nothing more than that a figure is a floor, and why.
-var floorDoubts = []v1alpha1.DoubtCode{v1alpha1.DoubtLongestBurst, v1alpha1.DoubtMaximumLoad, v1alpha1.DoubtGeneratorCeiling}
-
 // isAsGood reports whether a run that is only a bound shows that the device is not worse: its value is at least the level before it, and the true
 // one may only be better.
 func (j *judging) isAsGood(last series.Point, s series.Series) bool {
-	isFloor := last.Bound == figure.AtLeast && !last.LowerIsBetter || last.Bound == figure.AtMost && last.LowerIsBetter
-	isDoubtful := slices.ContainsFunc(last.Doubts, func(code v1alpha1.DoubtCode) bool { return !slices.Contains(floorDoubts, code) })
-	if !isFloor || isDoubtful || last.Value <= 0 {
+	if !last.IsFloor() {
 		return false
 	}
 	var level []float64
