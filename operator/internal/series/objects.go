@@ -58,7 +58,7 @@ func Parts(points []Point) (common apiextensionsv1.JSON, parts [][]apiextensions
 	return common, parts, nil
 }
 
-// OfMeasurement returns the points of a BenchmarkMeasurement.
+// OfMeasurement returns the points of a BenchmarkMeasurement. The object says in which namespace and of which run's object they are.
 func OfMeasurement(m *v1alpha1.BenchmarkMeasurement) ([]Point, error) {
 	points := make([]Point, len(m.Spec.Points))
 	for i, text := range m.Spec.Points {
@@ -69,6 +69,7 @@ func OfMeasurement(m *v1alpha1.BenchmarkMeasurement) ([]Point, error) {
 		if err != nil {
 			return nil, fmt.Errorf("BenchmarkMeasurement %q: point %d: %w", m.Name, i+1, err)
 		}
+		points[i].Namespace, points[i].RunUID = m.Namespace, m.Spec.RunUID
 	}
 	return points, nil
 }
