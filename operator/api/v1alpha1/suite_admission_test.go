@@ -168,17 +168,35 @@ func admitCells(t *testing.T, o *unstructured.Unstructured) {
 	if len(parsed.Cells) < 2 {
 		t.Errorf("%d cells", len(parsed.Cells))
 	}
+	disks := map[any]bool{}
 	for i, cell := range parsed.Cells {
 		experiment, err := parsed.Experiment(i)
 		if err != nil {
 			t.Fatal(err)
 		}
+		disks[diskOf(experiment)] = true
 		run := object(t, goodRun, map[string]string{"metadata.name": cell.Name})
 		run.Object["spec"] = map[string]any{"experiment": experiment}
 		if err := create(run); err != nil {
 			t.Errorf("%s: %v", cell.Name, err)
 		}
 	}
+	if template := sample.Spec.Template; len(disks) > 1 && (template.ControlCell == "" || template.Subject != nil && template.Subject.Version+template.Subject.Revision != "") {
+		t.Errorf("it compares %d disks, so it needs a control cell, and one version or revision is not that of both: %+v", len(disks), template.Subject)
+	}
+	if regression := sample.Spec.Regression; regression != nil && len(regression.Acknowledgements) > 0 && (sample.Spec.Template.Subject == nil || sample.Spec.Template.Subject.Revision == "") {
+		t.Error("it accepts changes by a revision, and its subject has none")
+	}
+}
+
+// diskOf returns the disk of the first function of an experiment; nil without one.
+func diskOf(experiment map[string]any) any {
+	chain, _, _ := unstructured.NestedSlice(experiment, "chain")
+	if len(chain) == 0 {
+		return nil
+	}
+	disk, _, _ := unstructured.NestedString(chain[0].(map[string]any), "custom", "containerDisk")
+	return disk
 }
 
 var yamlOfPage = regexp.MustCompile("(?s)```yaml\n(.*?)```")
@@ -190,6 +208,8 @@ func TestSuitesOfPagesAreAdmitted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// whole is the suite of the page, of which the parts after it are.
+		var whole *unstructured.Unstructured
 		parts := yamlOfPage.FindAllStringSubmatch(string(text), -1)
 		if len(parts) < want {
 			t.Errorf("%s has %d parts in YAML, want at least %d", page, len(parts), want)
@@ -212,6 +232,9 @@ func TestSuitesOfPagesAreAdmitted(t *testing.T) {
 					fields = map[string]any{"spec": map[string]any{"template": fields}}
 				}
 				o := object(t, goodSuite, nil)
+				if whole != nil {
+					o = whole.DeepCopy()
+				}
 				isWhole := false
 				if template, ok := fields["spec"].(map[string]any)["template"].(map[string]any); ok {
 					// goodSuite has an axis of its own.
@@ -220,13 +243,14 @@ func TestSuitesOfPagesAreAdmitted(t *testing.T) {
 					}
 				}
 				mergeFields(o.Object, fields)
-				if !isWhole {
-					if err := create(o); err != nil {
-						t.Error(err)
-					}
-					return
+				if fields["kind"] != nil {
+					whole = o
 				}
-				admitCells(t, o)
+				if isWhole || whole != nil {
+					admitCells(t, o)
+				} else if err := create(o); err != nil {
+					t.Error(err)
+				}
 			})
 		}
 	}
