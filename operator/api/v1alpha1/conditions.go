@@ -271,7 +271,7 @@ const (
 	ReasonInvalidMatrix = "InvalidMatrix"
 	// ReasonAxisPathNotFound: an experiment has no field at the path of an axis.
 	ReasonAxisPathNotFound = "AxisPathNotFound"
-	// ReasonAxesConflict: an axis replaces what an earlier one has set.
+	// ReasonAxesConflict: an axis replaces what an earlier one has set, or the patch of a cell what its values have set.
 	ReasonAxesConflict = "AxesConflict"
 	// ReasonInvalidExperiment: the experiment of the suite or of a cell is none that a run can have.
 	ReasonInvalidExperiment = "InvalidExperiment"
@@ -470,8 +470,11 @@ const (
 	LabelTrigger = "vnfbench.io/trigger"
 	// AnnotationRunNow on a suite makes an execution each time that it gets another value.
 	AnnotationRunNow = "vnfbench.io/run-now"
-	// AnnotationScheduledTime on an execution is the time of the schedule that it was made for.
+	// AnnotationScheduledTime on an execution is the time of the schedule that it was made for, or that was over when it was made
+	// for another reason.
 	AnnotationScheduledTime = "vnfbench.io/scheduled-time"
+	// AnnotationSuspendedBySuite on an execution is "true" while its suite suspends it.
+	AnnotationSuspendedBySuite = "vnfbench.io/suspended-by-suite"
 	// AnnotationDefaultTestbed marks the cluster's default Testbed, where it is "true". Of
 	// several, the one that was created last is the default.
 	AnnotationDefaultTestbed = "vnfbench.io/is-default-testbed"

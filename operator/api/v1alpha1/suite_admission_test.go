@@ -2,8 +2,10 @@ package v1alpha1_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/suite"
@@ -147,33 +150,190 @@ func TestCellsOfSamplesAreAdmitted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := object(t, string(text), map[string]string{"metadata.namespace": "default"})
-			if err := create(o); err != nil {
-				t.Fatal(err)
-			}
-			var sample v1alpha1.BenchmarkSuite
-			if err := convert(o, &sample); err != nil {
-				t.Fatal(err)
-			}
-			parsed, err := suite.Parse(&sample.Spec.Template)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(parsed.Cells) < 2 {
-				t.Errorf("%d cells", len(parsed.Cells))
-			}
-			for i, cell := range parsed.Cells {
-				experiment, err := parsed.Experiment(i)
-				if err != nil {
+			admitCells(t, object(t, string(text), map[string]string{"metadata.namespace": "default"}))
+		})
+	}
+}
+
+// admitCells makes a suite, and a BenchmarkRun of each of its cells.
+func admitCells(t *testing.T, o *unstructured.Unstructured) {
+	t.Helper()
+	if err := create(o); err != nil {
+		t.Fatal(err)
+	}
+	var sample v1alpha1.BenchmarkSuite
+	if err := convert(o, &sample); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := suite.Parse(&sample.Spec.Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(parsed.Cells) < 2 {
+		t.Errorf("%d cells", len(parsed.Cells))
+	}
+	disks := map[any]bool{}
+	for i, cell := range parsed.Cells {
+		experiment, err := parsed.Experiment(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		disks[diskOf(experiment)] = true
+		run := object(t, goodRun, map[string]string{"metadata.name": cell.Name})
+		run.Object["spec"] = map[string]any{"experiment": experiment}
+		if err := create(run); err != nil {
+			t.Errorf("%s: %v", cell.Name, err)
+		}
+	}
+	if template := sample.Spec.Template; len(disks) > 1 && (template.ControlCell == "" || template.Subject != nil && template.Subject.Version+template.Subject.Revision != "") {
+		t.Errorf("it compares %d disks, so it needs a control cell, and one version or revision is not that of both: %+v", len(disks), template.Subject)
+	}
+	if regression := sample.Spec.Regression; regression != nil && len(regression.Acknowledgements) > 0 && (sample.Spec.Template.Subject == nil || sample.Spec.Template.Subject.Revision == "") {
+		t.Error("it accepts changes by a revision, and its subject has none")
+	}
+}
+
+// diskOf returns the disk of the first function of an experiment; nil without one.
+func diskOf(experiment map[string]any) any {
+	chain, _, _ := unstructured.NestedSlice(experiment, "chain")
+	if len(chain) == 0 {
+		return nil
+	}
+	disk, _, _ := unstructured.NestedString(chain[0].(map[string]any), "custom", "containerDisk")
+	return disk
+}
+
+var yamlOfPage = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+// TestSuitesOfPagesAreAdmitted makes the suites that the pages on suites show, and runs of their cells. A part of a suite is put into one.
+func TestSuitesOfPagesAreAdmitted(t *testing.T) {
+	for page, want := range map[string]int{"../../../docs/how-to/suites.md": 3, "../../../docs/concepts/suites.md": 2} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// whole is the suite of the page, of which the parts after it are.
+		var whole *unstructured.Unstructured
+		parts := yamlOfPage.FindAllStringSubmatch(string(text), -1)
+		if len(parts) < want {
+			t.Errorf("%s has %d parts in YAML, want at least %d", page, len(parts), want)
+		}
+		for i, part := range parts {
+			t.Run(fmt.Sprintf("%s %d", filepath.Base(filepath.Dir(page)), i+1), func(t *testing.T) {
+				var fields map[string]any
+				if err := yaml.UnmarshalStrict([]byte(part[1]), &fields); err != nil {
 					t.Fatal(err)
 				}
-				run := object(t, goodRun, map[string]string{"metadata.name": cell.Name})
-				run.Object["spec"] = map[string]any{"experiment": experiment}
-				if err := create(run); err != nil {
-					t.Errorf("%s: %v", cell.Name, err)
+				switch {
+				case fields["kind"] != nil:
+					fields["metadata"].(map[string]any)["namespace"] = "default"
+				case fields["spec"] != nil:
+				case fields["regression"] != nil:
+					fields = map[string]any{"spec": fields}
+				case fields["acknowledgements"] != nil:
+					fields = map[string]any{"spec": map[string]any{"regression": fields}}
+				default:
+					fields = map[string]any{"spec": map[string]any{"template": fields}}
 				}
+				o := object(t, goodSuite, nil)
+				if whole != nil {
+					o = whole.DeepCopy()
+				}
+				isWhole := false
+				if template, ok := fields["spec"].(map[string]any)["template"].(map[string]any); ok {
+					// goodSuite has an axis of its own.
+					if isWhole = template["experiment"] != nil; isWhole {
+						unstructured.RemoveNestedField(o.Object, "spec", "template")
+					}
+				}
+				mergeFields(o.Object, fields)
+				if fields["kind"] != nil {
+					whole = o
+				}
+				if isWhole || whole != nil {
+					admitCells(t, o)
+				} else if err := create(o); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// mergeFields puts fields into an object.
+func mergeFields(object, fields map[string]any) {
+	for name, field := range fields {
+		within, ok := field.(map[string]any)
+		existing, has := object[name].(map[string]any)
+		if ok && has {
+			mergeFields(existing, within)
+			continue
+		}
+		object[name] = field
+	}
+}
+
+// TestOwnerOfAnExecutionIsKept: without its owner or its label, an execution is not its suite's any more, and is not deleted with it. So who may only
+// write executions may remove neither, and may do all else; the operator and the garbage collector may.
+func TestOwnerOfAnExecutionIsKept(t *testing.T) {
+	rule := func(verbs []string, resources ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{"vnfbench.io"}, Resources: resources, Verbs: verbs}
+	}
+	write := rule([]string{"create", "update", "patch"}, "benchmarkruns", "benchmarksuiteruns")
+	editor, operator := as(t, "edits-executions", write), as(t, "finalizes-suites", write, rule([]string{"update"}, "benchmarksuites/finalizers"))
+	owners := `[{"apiVersion":"vnfbench.io/v1alpha1","kind":"BenchmarkSuite","name":"nightly","uid":"u","controller":true}]`
+	made := func(o *unstructured.Unstructured) *unstructured.Unstructured {
+		t.Helper()
+		if err := operator.Create(context.Background(), o); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := client.IgnoreNotFound(server.Delete(context.Background(), o)); err != nil {
+				t.Error(err)
 			}
 		})
+		return o
+	}
+	metadata := map[string]string{"metadata.name": "owned-1", "metadata.ownerReferences": owners, "metadata.labels": `{vnfbench.io/suite: nightly, a: b}`}
+	execution := object(t, goodSuite, metadata)
+	execution.SetKind("BenchmarkSuiteRun")
+	made(execution)
+	run := made(object(t, goodRun, metadata))
+	patch := func(c client.Client, o client.Object, text string) error {
+		return c.Patch(context.Background(), o.DeepCopyObject().(client.Object), client.RawPatch("application/merge-patch+json", []byte(text)), client.DryRunAll)
+	}
+	for name, test := range map[string]struct{ text, message string }{
+		"the owner":       {`{"metadata":{"ownerReferences":null}}`, "BenchmarkSuite nightly is the owner"},
+		"another owner":   {`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"nightly","uid":"u","controller":true}]}}`, "BenchmarkSuite nightly is the owner"},
+		"no controller":   {`{"metadata":{"ownerReferences":` + strings.ReplaceAll(owners, "true", "false") + `}}`, "the operator alone names BenchmarkSuite nightly"},
+		"the label":       {`{"metadata":{"labels":{"vnfbench.io/suite":null}}}`, "metadata.labels[vnfbench.io/suite]"},
+		"the label's":     {`{"metadata":{"labels":{"vnfbench.io/suite":"other"}}}`, "metadata.labels[vnfbench.io/suite]"},
+		"every label":     {`{"metadata":{"labels":null}}`, "metadata.labels[vnfbench.io/suite]"},
+		"owner and label": {`{"metadata":{"labels":null,"ownerReferences":null}}`, "BenchmarkSuite nightly is the owner"},
+	} {
+		for _, o := range []client.Object{execution, run} {
+			err := patch(editor, o, test.text)
+			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), test.message) || !strings.Contains(err.Error(), "edits-executions may not update benchmarksuites/finalizers in namespace default") {
+				t.Errorf("%s of a %s: %v, want %q", name, o.GetObjectKind().GroupVersionKind().Kind, err, test.message)
+			}
+			if err := patch(operator, o, test.text); err != nil {
+				t.Errorf("%s of a %s as the operator: %v", name, o.GetObjectKind().GroupVersionKind().Kind, err)
+			}
+		}
+	}
+	for name, text := range map[string]string{
+		"suspend":       `{"spec":{"suspend":true}}`,
+		"another label": `{"metadata":{"labels":{"a":"c"}}}`,
+		"keep":          `{"metadata":{"annotations":{"vnfbench.io/keep":"true"}}}`,
+	} {
+		if err := patch(editor, execution, text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	byHand := object(t, goodSuite, map[string]string{"metadata.name": "by-hand", "metadata.labels": `{vnfbench.io/suite: nightly}`})
+	byHand.SetKind("BenchmarkSuiteRun")
+	if err := patch(editor, made(byHand), `{"metadata":{"labels":null}}`); err != nil {
+		t.Errorf("the label of an execution by hand: %v", err)
 	}
 }
 

@@ -238,7 +238,7 @@ type IncludedCell struct {
 	// +optional
 	Values Combination `json:"values,omitempty"`
 
-	// patch is a JSON merge patch of the experiment, after the values. At most 32 KiB. Absent: none.
+	// patch is a JSON merge patch of the experiment, after the values, which it must not replace. At most 32 KiB. Absent: none.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	Patch *apiextensionsv1.JSON `json:"patch,omitempty"`
@@ -272,7 +272,8 @@ const (
 
 // BenchmarkSuiteSpec says what a suite measures, and when.
 type BenchmarkSuiteSpec struct {
-	// suspend starts no execution, and suspends the active one. Default false.
+	// suspend starts no execution, and suspends the active one. When it is false again, that one continues, unless someone else
+	// suspended it. Default false.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`
@@ -377,9 +378,14 @@ type BenchmarkSuiteStatus struct {
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
 
-	// lastScheduleTime is the last time of the schedule that was acted on or skipped.
+	// lastScheduleTime is the last time of the schedule that was acted on or skipped, or when the schedule was changed.
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
+
+	// observedSchedule is the schedule with its time zone since lastScheduleTime. Absent: there is none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=170
+	ObservedSchedule string `json:"observedSchedule,omitempty"`
 
 	// lastRunNow is the value of the annotation vnfbench.io/run-now that was acted on last.
 	// +optional

@@ -6,7 +6,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="has(self.confirmation) == has(oldSelf.confirmation) && (!has(self.confirmation) || self.confirmation == oldSelf.confirmation)",message="spec.confirmation is immutable: what an execution was made for does not change"
 type BenchmarkSuiteRunSpec struct {
 	// suspend makes no further BenchmarkRun, and suspends the active one. When suspend is false again, the execution
-	// continues. Default false.
+	// continues. While the suite is suspended, the operator sets it to true. Default false.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend,omitempty"`

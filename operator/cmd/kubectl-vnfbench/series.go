@@ -116,7 +116,7 @@ func (k keeping) run(ctx context.Context, args []string, streams genericiooption
 		return err
 	}
 	stored, err := store.Append(points...)
-	if err != nil {
+	if err := errors.Join(err, store.Close()); err != nil {
 		return err
 	}
 	fmt.Fprintf(streams.Out, "%d points are stored in %s, and %d were there\n", stored, k.store, len(points)-stored)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -208,9 +209,22 @@ func TestSeriesOfACluster(t *testing.T) {
 			t.Errorf("%v, want %q in %s", err, want, got)
 		}
 	}
+	for i := range points {
+		points[i].Namespace = "lab"
+	}
 	stored, err := series.Read(store)
 	if diff := cmp.Diff(points, stored); err != nil || diff != "" {
 		t.Errorf("%v, -want +got\n%s", err, diff)
+	}
+	writer, err := series.Open(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run("series", "--suite", "nightly", "--store", store); !errors.Is(err, series.ErrLocked) {
+		t.Errorf("while another program writes: %v", err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
 	}
 	for _, command := range []string{"series", "judge"} {
 		if _, err := run(command, "--suite", "none"); err == nil || !strings.Contains(err.Error(), `no measurement of a BenchmarkSuite "none"`) {

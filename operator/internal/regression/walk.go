@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
+
+	"vnfbench.io/operator/internal/statistics"
 )
 
 // walk goes through the runs of a series in their order.
@@ -88,7 +90,7 @@ func (w *walk) sizeBreaks() {
 		for _, r := range w.runs[e.First:end] {
 			values = append(values, r.Value)
 		}
-		e.Size = median(values) - w.beforeBreaks[e.Question].mean
+		e.Size = statistics.Median(values) - w.beforeBreaks[e.Question].mean
 	}
 }
 

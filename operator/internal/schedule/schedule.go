@@ -16,7 +16,34 @@ import (
 var ErrNeverFires = errors.New("it never fires: no date in the next five years fits")
 
 // Schedule is a cron line.
-type Schedule struct{ cron.Schedule }
+type Schedule struct {
+	cron.Schedule
+	// repeats has the zone of a line with fixed hours: such a line fires once in an hour that the clock shows twice.
+	repeats *time.Location
+}
+
+// anyHour is the bit of a field of cron.SpecSchedule that is "*".
+const anyHour = 1 << 63
+
+// Next returns the next time after a time, or zero if there is none in the next five years.
+func (s Schedule) Next(after time.Time) time.Time {
+	at := s.Schedule.Next(after)
+	for !at.IsZero() && s.repeats != nil && isShownAgain(at.In(s.repeats)) {
+		at = s.Schedule.Next(at)
+	}
+	return at
+}
+
+// isShownAgain reports whether the clock of a zone has shown a time before: it was set back, as at the end of summer time.
+func isShownAgain(at time.Time) bool {
+	start, _ := at.ZoneBounds()
+	if start.IsZero() {
+		return false
+	}
+	_, is := at.Zone()
+	_, was := start.Add(-time.Second).Zone()
+	return at.Sub(start) < time.Duration(was-is)*time.Second
+}
 
 // Parse reads a line of five fields, or a word such as @daily, in a time zone.
 func Parse(line, zone string, now time.Time) (Schedule, error) {
@@ -39,7 +66,11 @@ func Parse(line, zone string, now time.Time) (Schedule, error) {
 		return Schedule{}, fmt.Errorf("the schedule %q has no fixed times: use five fields", line)
 	}
 	fields.Location = location
-	if s := (Schedule{fields}); !s.Next(now).IsZero() {
+	s := Schedule{Schedule: fields}
+	if fields.Hour&anyHour == 0 {
+		s.repeats = location
+	}
+	if !s.Next(now).IsZero() {
 		return s, nil
 	}
 	return Schedule{}, fmt.Errorf("the schedule %q: %w", line, ErrNeverFires)

@@ -15,8 +15,38 @@ import (
 	"vnfbench.io/operator/internal/figure"
 )
 
-// separator is between the entries of a list in one cell.
+// separator is between the entries of a list in one cell. In an entry, a backslash is before it and before a backslash.
 const separator = "|"
+
+var (
+	escapeEntry = strings.NewReplacer(`\`, `\\`, separator, `\`+separator)
+	// escapeName is for a name, which ends at the first "=".
+	escapeName    = strings.NewReplacer(`\`, `\\`, separator, `\`+separator, `=`, `\=`)
+	unescapeEntry = strings.NewReplacer(`\\`, `\`, `\`+separator, separator, `\=`, `=`)
+)
+
+// cut splits a text as strings.Cut does, at the first byte of that kind that has no backslash before it.
+func cut(text string, at byte) (before, after string, found bool) {
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case at:
+			return text[:i], text[i+1:], true
+		}
+	}
+	return text, "", false
+}
+
+// entries returns the entries of a list, as they are written.
+func entries(cell string) (all []string) {
+	for more := true; more; {
+		var entry string
+		entry, cell, more = cut(cell, separator[0])
+		all = append(all, entry)
+	}
+	return all
+}
 
 // column is one column of the CSV form.
 type column struct {
@@ -41,13 +71,13 @@ func texts[T ~string](name string, of func(*Point) *[]T) column {
 		func(p Point) string {
 			words := make([]string, len(*of(&p)))
 			for i, word := range *of(&p) {
-				words[i] = strings.ReplaceAll(string(word), separator, "/")
+				words[i] = escapeEntry.Replace(string(word))
 			}
 			return strings.Join(words, separator)
 		},
 		func(p *Point, cell string) error {
-			for word := range strings.SplitSeq(cell, separator) {
-				*of(p) = append(*of(p), T(word))
+			for _, entry := range entries(cell) {
+				*of(p) = append(*of(p), T(unescapeEntry.Replace(entry)))
 			}
 			return nil
 		},
@@ -155,6 +185,8 @@ func columns() []column {
 			},
 		},
 		text("document", func(p *Point) *string { return &p.Document }),
+		text("namespace", func(p *Point) *string { return &p.Namespace }),
+		text("runUID", func(p *Point) *string { return &p.RunUID }),
 		leg("run", func(l Leg) string { return l.Run }, func(l *Leg, cell string) error { l.Run = cell; return nil }),
 		leg("cause", func(l Leg) string { return l.Cause }, func(l *Leg, cell string) error { l.Cause = cell; return nil }),
 		leg("side", func(l Leg) string { return string(l.Side) }, func(l *Leg, cell string) error { l.Side = Side(cell); return nil }),
@@ -169,19 +201,19 @@ const requiredColumns = 6
 func partsCell(p Point) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(p.PlatformParts)) {
-		words = append(words, strings.ReplaceAll(name+"="+p.PlatformParts[name], separator, "/"))
+		words = append(words, escapeName.Replace(name)+"="+escapeEntry.Replace(p.PlatformParts[name]))
 	}
 	return strings.Join(words, separator)
 }
 
 func setParts(p *Point, cell string) error {
 	p.PlatformParts = map[string]string{}
-	for word := range strings.SplitSeq(cell, separator) {
-		name, value, ok := strings.Cut(word, "=")
+	for _, entry := range entries(cell) {
+		name, value, ok := cut(entry, '=')
 		if !ok {
-			return fmt.Errorf("%q is no name=value", word)
+			return fmt.Errorf("%q is no name=value", entry)
 		}
-		p.PlatformParts[name] = value
+		p.PlatformParts[unescapeEntry.Replace(name)] = unescapeEntry.Replace(value)
 	}
 	return nil
 }
@@ -204,7 +236,7 @@ func WriteCSV(out io.Writer, points []Point) error {
 		row := make([]string, len(all))
 		for i, c := range all {
 			row[i] = c.get(p)
-			if startsFormula(row[i]) {
+			if startsFormula(strings.TrimLeft(row[i], "'")) {
 				row[i] = "'" + row[i]
 			}
 		}
@@ -294,7 +326,7 @@ func names(list []column) string {
 func pointOf(row []string, order []column) (Point, error) {
 	var p Point
 	for i, cell := range row {
-		if len(cell) > 1 && cell[0] == '\'' && startsFormula(cell[1:]) {
+		if len(cell) > 1 && cell[0] == '\'' && startsFormula(strings.TrimLeft(cell, "'")) {
 			cell = cell[1:]
 		}
 		if cell == "" {

@@ -77,7 +77,7 @@ func fieldsOf(p Point) (fields map[string]json.RawMessage, err error) {
 	return fields, json.Unmarshal(line, &fields)
 }
 
-// OfMeasurement returns the points of a BenchmarkMeasurement. It reads no more of them than one object may have, and of no more parts than one
+// OfMeasurement returns the points of a BenchmarkMeasurement, which says in which namespace and of which run's object they are. It reads no more of them than one object may have, and of no more parts than one
 // measurement may have.
 func OfMeasurement(m *v1alpha1.BenchmarkMeasurement) ([]Point, error) {
 	switch {
@@ -95,6 +95,7 @@ func OfMeasurement(m *v1alpha1.BenchmarkMeasurement) ([]Point, error) {
 		if err != nil {
 			return nil, fmt.Errorf("BenchmarkMeasurement %q: point %d: %w", m.Name, i+1, err)
 		}
+		points[i].Namespace, points[i].RunUID = m.Namespace, m.Spec.RunUID
 	}
 	return points, nil
 }

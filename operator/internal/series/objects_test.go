@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 )
@@ -48,7 +49,7 @@ func TestPartsKeepEverything(t *testing.T) {
 		if len(part) > v1alpha1.MaxMeasurementPoints || size > v1alpha1.MaxMeasurementPointsBytes {
 			t.Errorf("part %d has %d points and %d bytes", i+1, len(part), size)
 		}
-		found, err := OfMeasurement(&v1alpha1.BenchmarkMeasurement{Spec: v1alpha1.BenchmarkMeasurementSpec{Common: common, Points: part}})
+		found, err := OfMeasurement(&v1alpha1.BenchmarkMeasurement{ObjectMeta: metav1.ObjectMeta{Namespace: "bench"}, Spec: v1alpha1.BenchmarkMeasurementSpec{RunUID: "0d1e", Common: common, Points: part}})
 		if err != nil {
 			t.Fatal(err)
 		}

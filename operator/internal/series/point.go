@@ -17,6 +17,8 @@ import (
 
 // Key identifies a series.
 type Key struct {
+	// Namespace is that of the suite. It is empty for points of documents, and for those that were exported before there was this field.
+	Namespace string `json:"namespace,omitempty"`
 	// Experiment is the digest or the name of what was measured: traffic, measurement, topology and generator.
 	Experiment string `json:"experiment"`
 	Testbed    string `json:"testbed"`
@@ -24,7 +26,13 @@ type Key struct {
 	Figure string `json:"figure"`
 }
 
-func (k Key) String() string { return k.Experiment + " on " + k.Testbed + ": " + k.Figure }
+func (k Key) String() string {
+	series := k.Experiment + " on " + k.Testbed + ": " + k.Figure
+	if k.Namespace != "" {
+		return k.Namespace + "/" + series
+	}
+	return series
+}
 
 // Subject is what was tested.
 type Subject struct {
@@ -73,8 +81,10 @@ type Point struct {
 	Key
 	// Time is when the run was measured.
 	Time time.Time `json:"time"`
-	// Run names the run. No two points of a series have the same one.
+	// Run names the run. Two points of a series have the same one only with different RunUID.
 	Run string `json:"run"`
+	// RunUID is that of the run's object: a suite that is made again can give a run the name of an earlier one. It is empty where it is not known.
+	RunUID string `json:"runUID,omitempty"`
 	// Execution names what the run is a part of. Its figures are judged as one family.
 	Execution string `json:"execution,omitempty"`
 	// Value is in Unit.
@@ -106,7 +116,17 @@ type Point struct {
 
 // id identifies a point in a store.
 func (p Point) id() string {
-	return p.Experiment + "\x00" + p.Testbed + "\x00" + p.Figure + "\x00" + p.Run
+	id := p.Experiment + "\x00" + p.Testbed + "\x00" + p.Figure + "\x00" + p.Run
+	if p.Namespace != "" || p.RunUID != "" {
+		id += "\x00" + p.Namespace + "\x00" + p.RunUID
+	}
+	return id
+}
+
+// bare returns the point without its namespace and the UID of its run, as it was exported before there were these fields.
+func (p Point) bare() Point {
+	p.Namespace, p.RunUID = "", ""
+	return p
 }
 
 // NoValue returns why a point is no value of the device, in words; empty for a value.
@@ -154,6 +174,7 @@ func (p Point) Validate() error {
 		required    bool
 	}{
 		{"experiment", p.Experiment, true}, {"testbed", p.Testbed, true}, {"figure", p.Figure, true}, {"run", p.Run, true},
+		{"namespace", p.Namespace, false}, {"runUID", p.RunUID, false},
 		{"execution", p.Execution, false}, {"unit", p.Unit, false}, {"cause", p.Cause, false}, {"platform", p.Platform, false},
 		{"document", p.Document, false}, {"subject.name", p.Subject.Name, false}, {"subject.version", p.Subject.Version, false},
 		{"subject.revision", p.Subject.Revision, false}, {"subject.image", p.Subject.Image, false},

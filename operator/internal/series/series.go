@@ -1,6 +1,7 @@
 package series
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -25,7 +26,7 @@ type Refused struct {
 }
 
 // Group makes series of points, in the order of their keys. The points of a series have one unit and one better side, and no two
-// have the same run.
+// have the same run: of equal points one counts, and a run of the name of an earlier one gets "#2" after its name.
 func Group(points []Point) ([]Series, error) {
 	all, refused := Split(points)
 	if len(refused) > 0 {
@@ -66,14 +67,16 @@ func (g *Grouper) Add(p Point) {
 
 // Split returns the series of the points that were added, as the function Split does, and has no points afterwards.
 func (g *Grouper) Split() (all []Series, refused []Refused) {
+	g.join()
 	out := slices.SortedFunc(maps.Values(g.byKey), func(a, b *Series) int {
-		return cmp.Or(strings.Compare(a.Experiment, b.Experiment), strings.Compare(a.Testbed, b.Testbed), strings.Compare(a.Figure, b.Figure))
+		return cmp.Or(strings.Compare(a.Experiment, b.Experiment), strings.Compare(a.Testbed, b.Testbed), strings.Compare(a.Figure, b.Figure), strings.Compare(a.Namespace, b.Namespace))
 	})
 	g.byKey = nil
 	for _, s := range out {
 		byTime := func(a, b Point) int { return a.Time.Compare(b.Time) }
 		slices.SortStableFunc(s.Runs, byTime)
 		slices.SortStableFunc(s.Legs, byTime)
+		s.settle()
 		if err := s.check(); err != nil {
 			refused = append(refused, Refused{*s, err})
 			continue
@@ -81,6 +84,92 @@ func (g *Grouper) Split() (all []Series, refused []Refused) {
 		all = append(all, *s)
 	}
 	return all, refused
+}
+
+// join adds points without a namespace to the series of the only namespace that has their key. Points that were exported before there was that
+// field have none, and neither do those of documents.
+func (g *Grouper) join() {
+	namespaces := map[Key][]Key{}
+	for key := range g.byKey {
+		bare := key
+		if bare.Namespace = ""; bare != key && g.byKey[bare] != nil {
+			namespaces[bare] = append(namespaces[bare], key)
+		}
+	}
+	for bare, keys := range namespaces {
+		if len(keys) > 1 {
+			continue
+		}
+		s, more := g.byKey[keys[0]], g.byKey[bare]
+		s.Runs, s.Legs = append(s.Runs, more.Runs...), append(s.Legs, more.Legs...)
+		delete(g.byKey, bare)
+	}
+}
+
+// settle drops points that are there twice, and gives runs other names that have the name of an earlier one and another UID. A leg is of the latest
+// run of its name before it.
+func (s *Series) settle() {
+	names := map[string]bool{}
+	for _, p := range s.Runs {
+		names[p.Run] = true
+	}
+	for _, p := range s.Legs {
+		names[p.Run] = true
+	}
+	if len(names) == len(s.Runs)+len(s.Legs) {
+		return
+	}
+	known := map[string][]Point{}
+	named := func(points []Point) (out []Point) {
+		for _, p := range points {
+			same := known[p.Run]
+			if slices.ContainsFunc(same, func(q Point) bool { return equal(p, q) }) {
+				continue
+			}
+			known[p.Run] = append(same, p)
+			// A point without a UID may be of either run, so it keeps the name, and check refuses it.
+			if suffix := fmt.Sprintf("#%d", len(same)+1); len(same) > 0 && p.RunUID != "" && !slices.ContainsFunc(same, func(q Point) bool { return q.RunUID == "" || q.RunUID == p.RunUID }) {
+				p.Run += suffix
+				if p.Execution != "" {
+					p.Execution += suffix
+				}
+			}
+			out = append(out, p)
+		}
+		return out
+	}
+	s.Runs = named(s.Runs)
+	latest := func(name string, before time.Time) string {
+		number := 0
+		for _, p := range known[name] {
+			if !p.Time.After(before) {
+				number++
+			}
+		}
+		if number > 1 {
+			name += fmt.Sprintf("#%d", number)
+		}
+		return name
+	}
+	s.Legs = named(s.Legs)
+	for i, p := range s.Legs {
+		leg := *p.Leg
+		leg.Run, leg.OldRun = latest(leg.Run, p.Time), latest(leg.OldRun, p.Time)
+		s.Legs[i].Leg = &leg
+	}
+}
+
+// equal reports whether two points of one series and run say the same. One of them may have been exported without its namespace and its run's UID.
+func equal(a, b Point) bool {
+	if a.RunUID != "" && b.RunUID != "" && a.RunUID != b.RunUID {
+		return false
+	}
+	first, err := encode(a.bare())
+	if err != nil {
+		return false
+	}
+	second, err := encode(b.bare())
+	return err == nil && bytes.Equal(first, second)
 }
 
 // Forward returns the runs in their order, without those that tested an older version than a run before them. A time of a version that is not known, or

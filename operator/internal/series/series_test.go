@@ -19,21 +19,21 @@ import (
 // full has every field.
 func full() Point {
 	return Point{
-		Key:  Key{"router@1a2b", "lab", "ThroughputFramesPerSecond 64 NDR"},
-		Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Run: "night-1", Execution: "nightly-1", Value: 171634, Unit: "frames/s", LowerIsBetter: true,
-		Repeats: []int64{171000, 172268}, Bound: figure.Exact, Cause: "DeviceLoss", Doubts: []v1alpha1.DoubtCode{"LateFrames", "Drift"}, Warnings: []string{"a", "b, \"c\""},
-		CalibrationLevel: 2_000_000, Platform: "sha256:12", PlatformParts: map[string]string{"kernel": "6.12", "cpuModel": "x=y"},
+		Key:  Key{"bench", "router@1a2b", "lab", "ThroughputFramesPerSecond 64 NDR"},
+		Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Run: "night-1", RunUID: "0d1e", Execution: "nightly-1", Value: 171634, Unit: "frames/s", LowerIsBetter: true,
+		Repeats: []int64{171000, 172268}, Bound: figure.Exact, Cause: "DeviceLoss", Doubts: []v1alpha1.DoubtCode{"LateFrames", "Drift"}, Warnings: []string{"a", "b, \"c\"", `d|e\|f\\`, "g=h"},
+		CalibrationLevel: 2_000_000, Platform: "sha256:12", PlatformParts: map[string]string{"kernel": "6.12", "cpuModel": `x=y|z\`, "a=|b": `\=`},
 		Subject: Subject{"r1", "1.2", "3f2a", "registry/r1@sha256:9"}, SubjectTime: time.Date(2025, 12, 31, 0, 0, 0, 0, time.UTC), Document: "reports/1.json", Leg: &Leg{"night-0", "Step", "night-3", Old, 3},
 	}
 }
 
 func plain(run string, value int64) Point {
-	return Point{Key: Key{"router", "lab", "goodput"}, Time: time.Date(2026, 1, 1, int(value), 0, 0, 0, time.UTC), Run: run, Value: value}
+	return Point{Key: Key{Experiment: "router", Testbed: "lab", Figure: "goodput"}, Time: time.Date(2026, 1, 1, int(value), 0, 0, 0, time.UTC), Run: run, Value: value}
 }
 
 func TestBothFormsKeepEverything(t *testing.T) {
 	formula := plain("=cmd()", -5)
-	formula.Cause = "-1"
+	formula.Cause, formula.Document = "-1", "'=text"
 	points := []Point{full(), plain("b", 0), formula}
 	for name, form := range map[string]struct {
 		write func(*bytes.Buffer, []Point) error
@@ -61,7 +61,7 @@ func TestBothFormsKeepEverything(t *testing.T) {
 
 func TestCSVByHand(t *testing.T) {
 	got, err := ReadCSV(strings.NewReader("time,run,value,testbed,experiment,figure\n2026-01-02T03:04:05Z,a,7,lab,router,goodput\n"))
-	want := Point{Key: Key{"router", "lab", "goodput"}, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Run: "a", Value: 7}
+	want := Point{Key: Key{Experiment: "router", Testbed: "lab", Figure: "goodput"}, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Run: "a", Value: 7}
 	if diff := cmp.Diff([]Point{want}, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -134,15 +134,21 @@ func TestNoValue(t *testing.T) {
 
 func TestStore(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "history")
+	var s *Store
 	open := func() *Store {
 		t.Helper()
-		s, err := Open(folder)
-		if err != nil {
+		if s != nil {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var err error
+		if s, err = Open(folder); err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	s := open()
+	open()
 	if n, err := s.Append(full(), plain("a", 1)); n != 2 || err != nil {
 		t.Fatalf("stored %d: %v", n, err)
 	}
@@ -151,7 +157,7 @@ func TestStore(t *testing.T) {
 		if n, err := s.Append(plain("a", 1), plain("b", 2), plain("b", 2)); n != want || err != nil {
 			t.Errorf("stored %d, want %d: %v", n, want, err)
 		}
-		s = open()
+		open()
 	}
 	other := plain("a", 1)
 	other.Value = 9
@@ -167,6 +173,158 @@ func TestStore(t *testing.T) {
 	got, err := open().Points()
 	if diff := cmp.Diff([]Point{full(), plain("a", 1), plain("b", 2)}, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// TestOneWriter checks that a store that a program writes to is not opened by another one, which would cut its half-written line off, and that what
+// two of them wrote is read once.
+func TestOneWriter(t *testing.T) {
+	folder := t.TempDir()
+	s, err := Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(plain("a", 1)); err != nil {
+		t.Fatal(err)
+	}
+	half := `{"experiment":"router"`
+	file, err := os.OpenFile(segmentName(folder, 1), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteString(half); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(folder); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), folder) {
+		t.Errorf("a second writer: %v", err)
+	}
+	if text, err := os.ReadFile(segmentName(folder, 1)); err != nil || !strings.HasSuffix(string(text), half) {
+		t.Errorf("the line of the first writer is cut: %q, %v", text, err)
+	}
+	if points, err := Read(folder); len(points) != 1 || err != nil {
+		t.Errorf("a reader has %+v, %v", points, err)
+	}
+	if err := errors.Join(file.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(folder); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	var again bytes.Buffer
+	if err := WriteLines(&again, []Point{plain("a", 1), plain("b", 2)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(segmentName(folder, 2), again.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	points, err := s.Points()
+	if diff := cmp.Diff([]Point{plain("a", 1), plain("b", 2)}, points); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// of returns a point of a suite in a namespace, whose run has a UID.
+func of(namespace, run, uid string, value int64) Point {
+	p := plain(run, value)
+	p.Namespace, p.RunUID, p.Execution = namespace, uid, run+"-execution"
+	return p
+}
+
+// TestNamespacesAreApart checks that suites of one name in two namespaces, whose runs have the same names, are two series of one store.
+func TestNamespacesAreApart(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for _, namespace := range []string{"a", "b"} {
+		for i := range int64(2) {
+			if n, err := s.Append(of(namespace, fmt.Sprint("nightly-", i), namespace+fmt.Sprint(i), 7+i)); n != 1 || err != nil {
+				t.Errorf("%s: stored %d: %v", namespace, n, err)
+			}
+		}
+	}
+	points, err := s.Points()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Group(append(points, plain("by-hand", 3)))
+	if err != nil || len(all) != 3 || len(all[0].Runs) != 1 || all[1].Namespace != "a" || all[2].Namespace != "b" || len(all[1].Runs) != 2 || len(all[2].Runs) != 2 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if got, want := all[1].Key.String(), "a/router on lab: goodput"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestOlderExports checks that points that were exported without a namespace and UIDs stay in their series, and are not stored again.
+func TestOlderExports(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	older := of("bench", "nightly-1", "u1", 1).bare()
+	if _, err := s.Append(older); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Append(of("bench", "nightly-1", "u1", 1), of("bench", "nightly-2", "u2", 2)); n != 1 || err != nil {
+		t.Errorf("stored %d: %v", n, err)
+	}
+	points, err := s.Points()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// An import may bring both forms.
+	all, err := Group(append(points, of("bench", "nightly-1", "u1", 1)))
+	if err != nil || len(all) != 1 || len(all[0].Runs) != 2 || all[0].Namespace != "bench" {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestNumbersThatBeginAgain checks a suite whose measurements were exported and deleted, and that was made again: its runs have the names of
+// earlier ones, and legs are of those that were measured last.
+func TestNumbersThatBeginAgain(t *testing.T) {
+	leg := func(run, uid string, value int64) Point {
+		p := of("bench", run, uid, value)
+		p.Leg = &Leg{"nightly-1", "Step", "nightly-0", New, 1}
+		return p
+	}
+	points := []Point{of("bench", "nightly-0", "a", 1), of("bench", "nightly-1", "b", 2), leg("leg", "c", 3), of("bench", "nightly-0", "d", 4), of("bench", "nightly-1", "e", 5), leg("leg", "f", 6)}
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for _, p := range points {
+		if n, err := s.Append(p); n != 1 || err != nil {
+			t.Errorf("stored %d: %v", n, err)
+		}
+	}
+	all, err := Group(points)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	var got []string
+	for _, p := range all[0].Runs {
+		got = append(got, p.Run+" "+p.Execution)
+	}
+	for _, p := range all[0].Legs {
+		got = append(got, p.Run+" of "+p.Leg.Run+" and "+p.Leg.OldRun)
+	}
+	want := []string{"nightly-0 nightly-0-execution", "nightly-1 nightly-1-execution", "nightly-0#2 nightly-0-execution#2", "nightly-1#2 nightly-1-execution#2",
+		"leg of nightly-1 and nightly-0", "leg#2 of nightly-1#2 and nightly-0#2"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if points[5].Leg.Run != "nightly-1" {
+		t.Error("the point itself was changed")
+	}
+	changed := of("bench", "nightly-1", "b", 2)
+	changed.Value = 9
+	if _, err := Group(append(points, changed)); err == nil || !strings.Contains(err.Error(), `has run "nightly-1" twice`) {
+		t.Errorf("one run with two values: %v", err)
 	}
 }
 
@@ -207,6 +365,9 @@ func TestAKilledWriter(t *testing.T) {
 		}
 		if points, err := s.Points(); len(points) != 3 || err != nil {
 			t.Errorf("%d bytes: %d points after adding: %v", length, len(points), err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

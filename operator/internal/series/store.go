@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 const (
@@ -22,35 +23,69 @@ const (
 var ErrFull = errors.New("the store is full: move its oldest files elsewhere, or begin another folder")
 
 // ErrConflict is returned for a point that a store has with other contents.
-var ErrConflict = errors.New("the store has this point with other contents: points are never changed, so give the run another name")
+var ErrConflict = errors.New("the store has this point with other contents: points are never changed, so begin another folder, or leave the point out")
+
+// ErrLocked is returned by Open while another program has the store open.
+var ErrLocked = errors.New("another program adds points to this folder: try again when it has ended")
+
+// lockName is the file that a writer locks. The lock ends with the program, and the file stays.
+const lockName = ".lock"
 
 // Store keeps points in a folder, as files of JSON lines that only grow. It has one writer at a time.
 type Store struct {
 	folder string
+	lock   *os.File
 	// known has the digest of each point's line by the digest of its identity.
 	known map[[16]byte][16]byte
 	// segments is how many files there are, bytes the size of the last one.
 	segments, bytes int
 }
 
-// Open opens the store in a folder, which it makes where it is missing. A last line that has no end, because its writer was
-// killed, is cut off: its point was never stored.
+// Open opens the store in a folder, which it makes where it is missing, for one writer: Close ends that. A last line that has no end, because
+// its writer was killed, is cut off: its point was never stored.
 func Open(folder string) (*Store, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
-	if err := mend(folder); err != nil {
+	held, err := lock(filepath.Join(folder, lockName))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", folder, err)
+	}
+	s := &Store{folder: folder, lock: held, known: map[[16]byte][16]byte{}}
+	err = mend(folder)
+	if err == nil {
+		err = s.each(func(p Point) error {
+			line, err := encode(p)
+			if err == nil {
+				s.known[digest([]byte(p.id()))] = digest(line)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// lock locks a file, which it makes where it is missing.
+func lock(name string) (*os.File, error) {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
 		return nil, err
 	}
-	s := &Store{folder: folder, known: map[[16]byte][16]byte{}}
-	return s, s.each(func(p Point) error {
-		line, err := encode(p)
-		if err == nil {
-			s.known[digest([]byte(p.id()))] = digest(line)
-		}
-		return err
-	})
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = ErrLocked
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
 }
+
+// Close lets another writer open the store.
+func (s *Store) Close() error { return s.lock.Close() }
 
 func digest(text []byte) [16]byte {
 	sum := sha256.Sum256(text)
@@ -150,10 +185,16 @@ func readSegment(name string) (points []Point, size int, err error) {
 	return points, int(end), err
 }
 
-// Points returns all points in the order in which they were stored.
+// Points returns all points in the order in which they were stored. One that is there twice, because two programs wrote at once, is returned once.
 func (s *Store) Points() ([]Point, error) {
 	var all []Point
+	known := map[[16]byte]int{}
 	err := s.each(func(p Point) error {
+		id := digest([]byte(p.id()))
+		if at, twice := known[id]; twice && equal(all[at], p) {
+			return nil
+		}
+		known[id] = len(all)
 		all = append(all, p)
 		return nil
 	})
@@ -161,7 +202,8 @@ func (s *Store) Points() ([]Point, error) {
 }
 
 // Append stores points and returns how many were new. A point that the store has already is left out, so that a caller that does
-// not know whether its last call was done can call again. Where one point cannot be stored, none is.
+// not know whether its last call was done can call again. So is one that the store has without its namespace and its run's UID.
+// Where one point cannot be stored, none is.
 func (s *Store) Append(points ...Point) (stored int, err error) {
 	added := map[[16]byte][16]byte{}
 	var lines [][]byte
@@ -178,7 +220,7 @@ func (s *Store) Append(points ...Point) (stored int, err error) {
 		if ok && known != content {
 			return 0, fmt.Errorf("point %s of run %q: %w", p.Key, p.Run, ErrConflict)
 		}
-		if ok {
+		if ok || s.hasBare(p) {
 			continue
 		}
 		added[id] = content
@@ -194,6 +236,17 @@ func (s *Store) Append(points ...Point) (stored int, err error) {
 		s.known[id] = content
 	}
 	return len(lines), nil
+}
+
+// hasBare reports whether the store has a point without its namespace and its run's UID, from an export before there were these fields.
+func (s *Store) hasBare(p Point) bool {
+	bare := p.bare()
+	known, ok := s.known[digest([]byte(bare.id()))]
+	if !ok || bare.id() == p.id() {
+		return false
+	}
+	line, err := encode(bare)
+	return err == nil && digest(line) == known
 }
 
 // write adds lines to the last file, or to a new one where that is long. The lines of one call are in one file, and are on the disk

@@ -55,11 +55,7 @@ func axesOf(specs []v1alpha1.Axis) ([]axis, error) {
 			}
 		}
 		for _, v := range a.values {
-			for _, path := range v.change.paths() {
-				for ; len(path.tokens) > 0; path = path.parent() {
-					set[path.String()] = a.name
-				}
-			}
+			v.change.note(set, a.name)
 		}
 	}
 	return axes, nil

@@ -40,6 +40,15 @@ func (c change) paths() []path {
 	return leaves(path{}, c.patch)
 }
 
+// note adds the fields that the change sets or removes, and everything that they are within, to a set that has who did so.
+func (c change) note(set map[string]string, who string) {
+	for _, path := range c.paths() {
+		for ; len(path.tokens) > 0; path = path.parent() {
+			set[path.String()] = who
+		}
+	}
+}
+
 func leaves(at path, patch map[string]any) []path {
 	var out []path
 	for key, v := range patch {

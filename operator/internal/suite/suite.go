@@ -258,7 +258,18 @@ func (s *Suite) include(axes []axis, included *v1alpha1.IncludedCell, index int)
 		if err != nil {
 			return err
 		}
-		changes = append(changes, change{field: field, patch: patch})
+		patched := change{field: field, patch: patch}
+		set := map[string]string{}
+		for _, c := range changes {
+			c.note(set, c.field)
+		}
+		for _, path := range patched.paths() {
+			if by, found := set[path.String()]; found {
+				return measure.Failf(v1alpha1.ReasonAxesConflict, "leave that axis out of the values, or let the patch set different fields",
+					"%s.patch replaces %s, which the cell's values have set (%s), or a field in it", field, path, by)
+			}
+		}
+		changes = append(changes, patched)
 	}
 	if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Name == included.Name }) {
 		return measure.Failf(v1alpha1.ReasonInvalidMatrix, "give it another name", "%s.name: another cell has the name %q", field, included.Name)

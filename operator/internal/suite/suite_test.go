@@ -193,8 +193,12 @@ func TestProblems(t *testing.T) {
 		"exclude no axis":     {axes(rules) + "\n  exclude: [{rulez: \"1\"}]", v1alpha1.ReasonInvalidMatrix, `there is no axis "rulez"`},
 		"include a name":      {axes(rules) + "\n  include: [{name: rules-1}]", v1alpha1.ReasonInvalidMatrix, `include[0].name: another cell has the name "rules-1"`},
 		"include no value":    {axes(rules) + "\n  include: [{name: x, values: {rules: \"9\"}}]", v1alpha1.ReasonInvalidMatrix, `use one of "1", "2"`},
-		"no control cell":     {axes(rules) + "\ncontrolCell: rules-9", v1alpha1.ReasonInvalidMatrix, `there is no cell "rules-9"`},
-		"a control's name":    {axes(rules) + "\n  include: [{name: rules-1-control}]\ncontrolCell: rules-1", v1alpha1.ReasonInvalidMatrix, "has the name of the control cell"},
+		"include over a path": {axes(rules) + "\n  include: [{name: x, values: {rules: \"1\"}, patch: {chain: [{name: fw, function: Router}]}}]", v1alpha1.ReasonAxesConflict,
+			"include[0].patch replaces chain, which the cell's values have set (spec.template.matrix.axes[rules].path), or a field in it"},
+		"include over a variant": {axes(`{name: a, variants: [{name: v, patch: {traffic: {frameBytes: [64]}}}]}`) + "\n  include: [{name: x, values: {a: v}, patch: {traffic: null}}]",
+			v1alpha1.ReasonAxesConflict, "include[0].patch replaces traffic, which the cell's values have set (spec.template.matrix.axes[a].variants[v].patch)"},
+		"no control cell":  {axes(rules) + "\ncontrolCell: rules-9", v1alpha1.ReasonInvalidMatrix, `there is no cell "rules-9"`},
+		"a control's name": {axes(rules) + "\n  include: [{name: rules-1-control}]\ncontrolCell: rules-1", v1alpha1.ReasonInvalidMatrix, "has the name of the control cell"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse(template(t, test.text))

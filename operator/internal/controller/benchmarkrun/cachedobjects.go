@@ -28,7 +28,7 @@ var (
 		v1alpha1.LabelRun, v1alpha1.LabelComponent, v1alpha1.LabelDeployment, v1alpha1.LabelExperiment,
 		v1alpha1.LabelSuite, v1alpha1.LabelSuiteRun, v1alpha1.LabelCell, v1alpha1.LabelRepeat, v1alpha1.LabelTrigger,
 	}
-	keptAnnotations = []string{v1alpha1.AnnotationRun, v1alpha1.AnnotationKeep, v1alpha1.AnnotationRunNow, v1alpha1.AnnotationScheduledTime}
+	keptAnnotations = []string{v1alpha1.AnnotationRun, v1alpha1.AnnotationKeep, v1alpha1.AnnotationRunNow, v1alpha1.AnnotationScheduledTime, v1alpha1.AnnotationSuspendedBySuite}
 )
 
 // keptMeta returns which object it is, whose, and the project's own labels and annotations. It leaves the finalizers

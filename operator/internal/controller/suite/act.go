@@ -41,7 +41,12 @@ func (r *Reconciler) perform(ctx context.Context, s *scope, d *decision) error {
 	case actConfirm:
 		return r.confirm(ctx, s, d)
 	case actSuspend:
-		patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"suspend":%t}}`, d.execution.UID, s.suite.Spec.Suspend))
+		// The annotation tells what the suite suspended from what someone else did.
+		by := "null"
+		if d.suspend {
+			by = `"true"`
+		}
+		patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"uid":%q,"annotations":{%q:%s}},"spec":{"suspend":%t}}`, d.execution.UID, v1alpha1.AnnotationSuspendedBySuite, by, d.suspend))
 		return client.IgnoreNotFound(r.Client.Patch(ctx, &v1alpha1.BenchmarkSuiteRun{ObjectMeta: d.execution.ObjectMeta}, patch))
 	}
 	return nil
@@ -146,10 +151,10 @@ func executionOf(s *scope, d *decision) *v1alpha1.BenchmarkSuiteRun {
 		Annotations: map[string]string{},
 	}}
 	execution.Spec.Template = *s.suite.Spec.Template.DeepCopy()
-	switch d.trigger {
-	case v1alpha1.TriggerAnnotation:
+	if d.trigger == v1alpha1.TriggerAnnotation {
 		execution.Annotations[v1alpha1.AnnotationRunNow] = runNow(s.suite)
-	case v1alpha1.TriggerSchedule:
+	}
+	if !d.scheduled.IsZero() {
 		execution.Annotations[v1alpha1.AnnotationScheduledTime] = d.scheduled.UTC().Format(time.RFC3339)
 	}
 	return execution

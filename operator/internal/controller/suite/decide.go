@@ -40,7 +40,7 @@ const (
 	actExecute action = "Execute"
 	// actReplace deletes the active execution, so that another one can be made.
 	actReplace action = "Replace"
-	// actSuspend makes spec.suspend of the active execution that of the suite.
+	// actSuspend suspends the active execution with the suite, or lets one that the suite suspended continue.
 	actSuspend action = "Suspend"
 	// actRead reads the revision of an image that the template names, for runOn Revision.
 	actRead action = "Read"
@@ -68,10 +68,12 @@ type decision struct {
 	foreign string
 	// blocked says why Execute, Judge or Confirm cannot be performed yet.
 	blocked *reporting.Cause
-	// scheduled is the time that an execution of the schedule is made for, or that is skipped.
+	// scheduled is the last time of the schedule that was not acted on: it is over with the execution that is made, for whatever reason, or is skipped.
 	scheduled time.Time
 	// execution is the active one, with Replace, Suspend and Abandon.
 	execution *v1alpha1.BenchmarkSuiteRun
+	// suspend is what Suspend sets.
+	suspend bool
 	// surplus are executions that are more than the limits, which are deleted with any action.
 	surplus []*v1alpha1.BenchmarkSuiteRun
 	// waiting is the trigger that waits for the active execution to end, or for the suite to continue; "" if none does.
@@ -112,8 +114,8 @@ func decideAction(s *scope) decision {
 	if s.isAbandoned() {
 		return decision{action: actAbandon, execution: s.confirmation}
 	}
-	if active != nil && active.DeletionTimestamp.IsZero() && active.Spec.Suspend != s.suite.Spec.Suspend {
-		return decision{action: actSuspend, execution: active}
+	if active != nil && active.DeletionTimestamp.IsZero() && s.isToSuspend(active) {
+		return decision{action: actSuspend, execution: active, suspend: s.suite.Spec.Suspend}
 	}
 	if s.problem != nil {
 		return decision{action: actWait}
@@ -131,8 +133,12 @@ func decideAction(s *scope) decision {
 		return decision{action: actRead}
 	case d.trigger == "":
 		return decision{action: actWait}
-	case s.suite.Spec.Suspend && d.trigger == v1alpha1.TriggerSchedule:
-		return skip(d.scheduled, "the suite is suspended")
+	case s.suite.Spec.Suspend && !d.scheduled.IsZero():
+		skipped := skip(d.scheduled, "the suite is suspended")
+		if d.trigger != v1alpha1.TriggerSchedule {
+			skipped.waiting = d.trigger
+		}
+		return skipped
 	case d.trigger == v1alpha1.TriggerSchedule && s.now.Sub(d.scheduled) > s.startingDeadline():
 		return skip(d.scheduled, "it is more than spec.startingDeadlineSeconds ago")
 	case s.suite.Spec.Suspend:
@@ -166,15 +172,25 @@ func skip(scheduled time.Time, why string) decision {
 	return decision{action: actSkip, scheduled: scheduled, why: why}
 }
 
+// isToSuspend reports whether spec.suspend of the active execution changes with that of the suite. The suite lets no execution continue that someone
+// else suspended.
+func (s *scope) isToSuspend(active *v1alpha1.BenchmarkSuiteRun) bool {
+	if s.suite.Spec.Suspend {
+		return !active.Spec.Suspend
+	}
+	return active.Spec.Suspend && active.Annotations[v1alpha1.AnnotationSuspendedBySuite] == "true"
+}
+
 // due returns the decision to make the execution that is due, or one without a trigger.
 func (s *scope) due() decision {
+	at := s.scheduledTime()
 	if asked := runNow(s.suite); asked != "" && asked != s.known.LastRunNow {
-		return decision{action: actExecute, trigger: v1alpha1.TriggerAnnotation}
+		return decision{action: actExecute, trigger: v1alpha1.TriggerAnnotation, scheduled: at}
 	}
 	if trigger := s.changeDue(); trigger != "" {
-		return decision{action: actExecute, trigger: trigger}
+		return decision{action: actExecute, trigger: trigger, scheduled: at}
 	}
-	if at := s.scheduledTime(); !at.IsZero() {
+	if !at.IsZero() {
 		return decision{action: actExecute, trigger: v1alpha1.TriggerSchedule, scheduled: at}
 	}
 	return decision{}

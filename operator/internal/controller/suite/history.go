@@ -172,6 +172,8 @@ func (h *history) addVersion(m *v1alpha1.BenchmarkMeasurement) error {
 // small returns a point without what no judgment reads.
 func (h *history) small(p series.Point) series.Point {
 	p.Repeats, p.Warnings, p.PlatformParts, p.Document = nil, nil, nil, ""
+	// All are of one namespace, where no two runs have one name.
+	p.Namespace, p.RunUID = "", ""
 	for _, text := range []*string{
 		&p.Experiment, &p.Testbed, &p.Figure, &p.Run, &p.Execution, &p.Unit, &p.Cause, &p.Platform,
 		&p.Subject.Name, &p.Subject.Version, &p.Subject.Revision, &p.Subject.Image,

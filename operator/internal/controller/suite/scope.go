@@ -78,13 +78,12 @@ func (s *scope) fold() error {
 		}
 		s.known.Executions = number
 		s.known.LastExecution = describe(execution, digest)
-		switch s.known.LastExecution.Trigger {
-		case v1alpha1.TriggerAnnotation:
+		if s.known.LastExecution.Trigger == v1alpha1.TriggerAnnotation {
 			s.known.LastRunNow = runNow(execution)
-		case v1alpha1.TriggerSchedule:
-			if at, err := time.Parse(time.RFC3339, execution.Annotations[v1alpha1.AnnotationScheduledTime]); err == nil {
-				s.known.LastScheduleTime = &metav1.Time{Time: at}
-			}
+		}
+		// Who may write executions can change their annotations: what is no time says nothing.
+		if at, err := time.Parse(time.RFC3339, execution.Annotations[v1alpha1.AnnotationScheduledTime]); err == nil {
+			s.known.LastScheduleTime = &metav1.Time{Time: at}
 		}
 	}
 	if latest := s.latest(); latest != nil && latest.Status.Subject != nil {
@@ -201,9 +200,23 @@ func (s *scope) changeDue() v1alpha1.SuiteTrigger {
 	return ""
 }
 
+// line returns the schedule with its time zone, as the status has it; "" without one.
+func (s *scope) line() string {
+	if s.suite.Spec.Schedule == "" {
+		return ""
+	}
+	return s.suite.Spec.Schedule + " " + s.timeZone()
+}
+
+// isNewLine reports whether the schedule is another one than that of the status: its times before now are none. Those of a new suite count from its
+// creation.
+func (s *scope) isNewLine() bool {
+	return s.known.ObservedGeneration > 0 && s.known.ObservedSchedule != s.line()
+}
+
 // scheduledTime returns the time of the schedule that was not acted on yet, or zero.
 func (s *scope) scheduledTime() time.Time {
-	if s.schedule.Schedule == nil {
+	if s.schedule.Schedule == nil || s.isNewLine() {
 		return time.Time{}
 	}
 	after := s.suite.CreationTimestamp.Time

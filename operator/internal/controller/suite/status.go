@@ -18,7 +18,10 @@ import (
 // summarize computes the whole status from what was read and done.
 func summarize(s *scope, d decision) v1alpha1.BenchmarkSuiteStatus {
 	status := *s.known.DeepCopy()
-	status.ObservedGeneration, status.Cells = s.suite.Generation, int32(s.cells)
+	status.ObservedGeneration, status.ObservedSchedule, status.Cells = s.suite.Generation, s.line(), int32(s.cells)
+	if s.isNewLine() && s.line() != "" {
+		status.LastScheduleTime = &metav1.Time{Time: s.now.Truncate(time.Second)}
+	}
 	switch d.action {
 	case actExecute:
 		status.Executions = max(d.taken, status.Executions)
@@ -67,10 +70,10 @@ func summarize(s *scope, d decision) v1alpha1.BenchmarkSuiteStatus {
 
 // acted notes what was asked for, so that it is not asked for again.
 func (s *scope) acted(status *v1alpha1.BenchmarkSuiteStatus, d decision) {
-	switch d.trigger {
-	case v1alpha1.TriggerAnnotation:
+	if d.trigger == v1alpha1.TriggerAnnotation {
 		status.LastRunNow = runNow(s.suite)
-	case v1alpha1.TriggerSchedule:
+	}
+	if !d.scheduled.IsZero() {
 		status.LastScheduleTime = &metav1.Time{Time: d.scheduled}
 	}
 }
@@ -138,9 +141,17 @@ func (s *scope) lastOutcome(status *v1alpha1.BenchmarkSuiteStatus, d decision) m
 		c := outcome(execution)
 		return metav1.Condition{Status: c.Status, Reason: c.Reason, Message: reporting.NewCause(c.Reason, "execution %s: %s", execution.Name, c.Message).Message}
 	case execution.Spec.Suspend:
-		return unknown(v1alpha1.ReasonSuspended, "execution %s is suspended", execution.Name)
+		return unknown(v1alpha1.ReasonSuspended, "execution %s is suspended%s", execution.Name, s.howToContinue())
 	}
 	return unknown(v1alpha1.ReasonProgressing, "execution %s is active", execution.Name)
+}
+
+// howToContinue says what lets an execution continue that is suspended while the suite is not; "" while it is.
+func (s *scope) howToContinue() string {
+	if s.suite.Spec.Suspend {
+		return ""
+	}
+	return ", and the suite is not: set spec.suspend of the execution to false to continue"
 }
 
 // outcomeOfDeleted returns the condition Succeeded after the latest execution was deleted: the last one that was seen, unless its series, whose
@@ -175,8 +186,8 @@ func (s *scope) judgedOutcome(judged *v1alpha1.RegressionStatus, execution strin
 		return &metav1.Condition{Status: is, Reason: reason, Message: message}
 	}
 	switch asked := judged.Confirmation; {
-	case asked != nil && s.suite.Spec.Suspend:
-		return condition(metav1.ConditionUnknown, v1alpha1.ReasonSuspended, "confirmation %s is suspended", asked.Name)
+	case asked != nil && (s.suite.Spec.Suspend || s.confirmation != nil && s.confirmation.Spec.Suspend):
+		return condition(metav1.ConditionUnknown, v1alpha1.ReasonSuspended, "confirmation %s is suspended%s", asked.Name, s.howToContinue())
 	case asked != nil:
 		return condition(metav1.ConditionUnknown, v1alpha1.ReasonConfirming, "%s measures the versions of runs %s and %s by turns, %d times each", asked.Name, asked.OldRun, asked.Run, asked.Pairs)
 	case measured != metav1.ConditionTrue || len(s.suite.Spec.Regression.Gate) == 0:
@@ -217,9 +228,13 @@ func eventsBetween(before, after *v1alpha1.BenchmarkSuiteStatus, d decision) []r
 	case actExecute:
 		if d.taken == 0 && d.blocked == nil {
 			events = append(events, reporting.Event{Kind: corev1.EventTypeNormal, Reason: v1alpha1.ReasonExecuted, Message: fmt.Sprintf("execution %s was made (%s)", after.LastExecution.Name, d.trigger)})
+			if d.trigger != v1alpha1.TriggerSchedule && !d.scheduled.IsZero() {
+				why := fmt.Sprintf("execution %s (%s) begins after it", after.LastExecution.Name, d.trigger)
+				events = append(events, skippedEvent(d.scheduled, why))
+			}
 		}
 	case actSkip:
-		events = append(events, reporting.Event{Kind: corev1.EventTypeWarning, Reason: v1alpha1.ReasonScheduleSkipped, Message: fmt.Sprintf("no execution for %s: %s", d.scheduled.UTC().Format(time.RFC3339), d.why)})
+		events = append(events, skippedEvent(d.scheduled, d.why))
 	case actReplace:
 		events = append(events, reporting.Event{Kind: corev1.EventTypeNormal, Reason: v1alpha1.ReasonReplaced, Message: fmt.Sprintf("execution %s was deleted: the next one replaces it (%s)", d.execution.Name, d.waiting)})
 	}
@@ -239,6 +254,11 @@ func eventsBetween(before, after *v1alpha1.BenchmarkSuiteStatus, d decision) []r
 		events = append(events, reporting.Event{Kind: kind, Reason: is.Reason, Message: is.Message})
 	}
 	return events
+}
+
+// skippedEvent says that a time of the schedule has no execution of its own.
+func skippedEvent(scheduled time.Time, why string) reporting.Event {
+	return reporting.Event{Kind: corev1.EventTypeWarning, Reason: v1alpha1.ReasonScheduleSkipped, Message: fmt.Sprintf("no execution for %s: %s", scheduled.UTC().Format(time.RFC3339), why)}
 }
 
 // regressionEvents returns an event for each change that was confirmed since, and for confirmations that begin or are deleted.
