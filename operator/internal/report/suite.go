@@ -14,6 +14,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/regression"
+	"vnfbench.io/operator/internal/series"
 	"vnfbench.io/operator/internal/suite"
 )
 
@@ -246,7 +247,12 @@ func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun) error {
 			if m.Attempts > 0 {
 				run = suite.RunName(execution.Name, cell.Name, repeat+1, int(m.Attempts))
 			}
-			_ = out.Write(append(line, strconv.Itoa(repeat+1), run, string(m.State), fmt.Sprint(m.Attempts), m.Reason, fmt.Sprint(m.Seconds), cell.Figure, optional(m.FramesPerSecond), optional(m.P99Nanoseconds)))
+			line = append(line, strconv.Itoa(repeat+1), run, string(m.State), fmt.Sprint(m.Attempts), m.Reason, fmt.Sprint(m.Seconds),
+				cell.Figure, optional(m.FramesPerSecond), optional(m.P99Nanoseconds))
+			for i := range line {
+				line[i] = series.Inert(line[i])
+			}
+			_ = out.Write(line)
 		}
 	}
 	out.Flush()

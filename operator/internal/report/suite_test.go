@@ -76,6 +76,22 @@ nightly-7,iptables-rules-0,iptables,0,2,,Pending,0,,0,,,
 	}
 }
 
+// TestSuiteCSVHasNoFormulas checks that a spreadsheet computes no cell, and that numbers are as they are.
+func TestSuiteCSVHasNoFormulas(t *testing.T) {
+	e := execution()
+	e.Status.Cells = e.Status.Cells[:1]
+	e.Status.Cells[0].Measurements = e.Status.Cells[0].Measurements[:1]
+	for value, want := range map[v1alpha1.AxisLabel]string{
+		`=HYPERLINK("x")`: `"'=HYPERLINK(""x"")",`, "@a": ",'@a,", "+a": ",'+a,", "-a": ",'-a,", "\t=1": "'\t=1", "-0.5": ",-0.5,", "-7": ",-7,", "a": ",a,",
+	} {
+		e.Status.Cells[0].Values = map[string]v1alpha1.AxisLabel{"backend": value}
+		var out bytes.Buffer
+		if err := WriteSuite(&out, e, SuiteState{}, FormatCSV, Options{}); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %v, want %s in\n%s", value, err, want, out.String())
+		}
+	}
+}
+
 func TestSuiteFormats(t *testing.T) {
 	for _, format := range SuiteFormats() {
 		var out bytes.Buffer
