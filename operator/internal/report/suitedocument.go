@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -32,6 +33,8 @@ type SuiteDocument struct {
 	Planned   Outcome                    `json:"planned"`
 	Succeeded Outcome                    `json:"succeeded"`
 	Counts    v1alpha1.MeasurementCounts `json:"counts"`
+	// Axes are those of the matrix.
+	Axes []SuiteAxis `json:"axes,omitempty"`
 	// ControlDifferencePartsPerMillion is that between the two means of the control cell; absent without one.
 	ControlDifferencePartsPerMillion *int64      `json:"controlDifferencePartsPerMillion,omitempty"`
 	Cells                            []SuiteCell `json:"cells"`
@@ -53,6 +56,14 @@ type Execution struct {
 	Seed           int64                     `json:"seed"`
 	StartTime      *metav1.Time              `json:"startTime,omitempty"`
 	CompletionTime *metav1.Time              `json:"completionTime,omitempty"`
+}
+
+// SuiteAxis is an axis of the matrix. Figures can be fitted over a Numeric one.
+type SuiteAxis struct {
+	Name string            `json:"name"`
+	Kind v1alpha1.AxisKind `json:"kind"`
+	// Path is that of the field that the values are set to; absent for variants.
+	Path string `json:"path,omitempty"`
 }
 
 // SuiteCell is a cell with its measurements.
@@ -101,6 +112,9 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 		},
 		Subject: execution.Spec.Template.Subject, Planned: outcome(status.Conditions, v1alpha1.ConditionPlanned), Succeeded: outcome(status.Conditions, v1alpha1.ConditionSucceeded),
 		Counts: status.Counts, ControlDifferencePartsPerMillion: status.ControlDifferencePartsPerMillion, Cells: []SuiteCell{}, Regression: judged, WrittenBy: version,
+	}
+	for _, axis := range execution.Spec.Template.Matrix.Axes {
+		doc.Axes = append(doc.Axes, SuiteAxis{Name: axis.Name, Kind: cmp.Or(axis.Kind, v1alpha1.AxisCategory), Path: axis.Path})
 	}
 	if doc.Succeeded.Status == metav1.ConditionTrue {
 		doc.Completeness = Complete
@@ -161,7 +175,7 @@ func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocumen
 	state := SuiteState{Judged: doc.Regression}
 	parts := suiteSections(execution, state, l)
 	for _, part := range []section{matrixSection(execution, doc), suiteVerdicts(doc), suiteFailures(doc)} {
-		if len(part.rows) > 0 {
+		if len(part.rows)+len(part.notes) > 0 {
 			parts = append(parts, part)
 		}
 	}
@@ -171,8 +185,8 @@ func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocumen
 // maxMatrixColumns is the most values that the last axis has in a table that people can read.
 const maxMatrixColumns = 12
 
-// matrixSection shows the throughput of the cells over the last axis, where there are two axes or more. Cells that do not have
-// all axes are in the table of cells alone.
+// matrixSection shows the throughput of the cells over the last axis, where there are two axes or more, or says why it does not. Cells that do not
+// have all axes are in the table of cells alone.
 func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument) section {
 	axes := execution.Spec.Template.Matrix.Axes
 	if len(axes) < 2 {
@@ -190,7 +204,8 @@ func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument) sec
 		}
 	}
 	if len(values) > maxMatrixColumns {
-		return section{}
+		return section{title: "Matrix", notes: []string{fmt.Sprintf(
+			"It is left out: the last axis, %s, has %d values, and a table has at most %d. List another axis last, or take the CSV.", last, len(values), maxMatrixColumns)}}
 	}
 	s := section{title: "Matrix, kfps by " + last}
 	for _, axis := range rest {
