@@ -70,16 +70,21 @@ func suiteSections(execution *v1alpha1.BenchmarkSuiteRun, state SuiteState, l le
 	}
 	head.facts = append(head.facts, nowMeasuring(active)...)
 	if d := status.ControlDifferencePartsPerMillion; d != nil {
-		head.facts = append(head.facts, fact{"Control", percent(*d) + " % between the two means of the control cell, which measure the same"})
+		head.facts = append(head.facts, fact{"Control", percent(*d) +
+			" % between the two means of the control cell, which measure the same. It is one draw: about half of all equal pairs differ by more"})
+	} else if execution.Spec.Template.ControlCell != "" && status.CompletionTime != nil {
+		head.facts = append(head.facts, fact{"Control", "not known: the control cell, or the one that it repeats, has no value"})
 	}
-	cells := section{title: "Cells", columns: []column{left("Cell"), left("State"), number("Done"), left("Of"), number("kfps"), number("P99 " + l.micro + "s")}}
+	cells := section{title: "Cells", columns: []column{
+		left("Cell"), left("State"), number("Done"), left("Of"), number("kfps"), number("Range %"), number("P99 " + l.micro + "s"), number("Range %"),
+	}}
 	verdicts := cellVerdicts(state.Judged)
 	if verdicts != nil {
 		cells.columns = append(cells.columns, left("Series"))
 	}
 	cells.columns = append(cells.columns, left("Why"))
 	for i := range status.Cells {
-		row, why := suiteRow(&status.Cells[i])
+		row, why := suiteRow(&status.Cells[i], l)
 		if verdicts != nil {
 			row = append(row, orNone(verdicts[status.Cells[i].Name]))
 		}
@@ -169,8 +174,8 @@ func confirmationProgress(state SuiteState) []fact {
 	return append([]fact{{"Progress", text}}, nowMeasuring(state.Confirming)...)
 }
 
-// suiteRow returns the row of a cell, and why measurements of it failed.
-func suiteRow(cell *v1alpha1.SuiteCell) ([]string, string) {
+// suiteRow returns the row of a cell, and why measurements of it failed or have no value.
+func suiteRow(cell *v1alpha1.SuiteCell, l letters) ([]string, string) {
 	done := 0
 	var why []string
 	for _, m := range cell.Measurements {
@@ -181,17 +186,14 @@ func suiteRow(cell *v1alpha1.SuiteCell) ([]string, string) {
 			why = append(why, m.Reason)
 		}
 	}
-	row := []string{cell.Name, string(cell.State), fmt.Sprintf("%d/%d", done, len(cell.Measurements)), none, none, none}
-	if cell.Figure != "" {
-		row[3] = cell.Figure
+	rate, p99 := repeatedRate(cell, l), repeatedP99(cell, l)
+	for _, figure := range []repeatedCell{rate, p99} {
+		if figure.leftOut != "" {
+			why = append(why, figure.leftOut)
+		}
 	}
-	if cell.FramesPerSecond != nil {
-		row[4] = kiloFrames(*cell.FramesPerSecond)
-	}
-	if cell.P99Nanoseconds != nil {
-		row[5] = microseconds(*cell.P99Nanoseconds)
-	}
-	return row, strings.Join(why, ", ")
+	progress := fmt.Sprintf("%d/%d", done, len(cell.Measurements))
+	return []string{cell.Name, string(cell.State), progress, orNone(cell.Figure), rate.text, rate.spread, p99.text, p99.spread}, strings.Join(why, ", ")
 }
 
 // suiteTimeLeft returns the status's estimate, with what the active run says of itself instead of its plan.
@@ -235,7 +237,7 @@ func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun) error {
 	names := slices.Sorted(maps.Keys(axes))
 	out := csv.NewWriter(w)
 	// An error stays in the writer until the call of Error.
-	_ = out.Write(slices.Concat([]string{"suiteRun", "cell"}, prefixed("axis:", names), []string{"repeat", "run", "state", "attempts", "reason", "seconds", "of", "framesPerSecond", "p99Nanoseconds"}))
+	_ = out.Write(slices.Concat([]string{"suiteRun", "cell"}, prefixed("axis:", names), []string{"repeat", "run", "state", "attempts", "reason", "seconds", "of", "framesPerSecond", "p99Nanoseconds", "rateNote", "p99Note"}))
 	for i := range execution.Status.Cells {
 		cell := &execution.Status.Cells[i]
 		for repeat, m := range cell.Measurements {
@@ -248,7 +250,7 @@ func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun) error {
 				run = suite.RunName(execution.Name, cell.Name, repeat+1, int(m.Attempts))
 			}
 			line = append(line, strconv.Itoa(repeat+1), run, string(m.State), fmt.Sprint(m.Attempts), m.Reason, fmt.Sprint(m.Seconds),
-				cell.Figure, optional(m.FramesPerSecond), optional(m.P99Nanoseconds))
+				cell.Figure, optional(m.FramesPerSecond), optional(m.P99Nanoseconds), string(m.RateNote), string(m.P99Note))
 			for i := range line {
 				line[i] = series.Inert(line[i])
 			}

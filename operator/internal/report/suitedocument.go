@@ -71,7 +71,7 @@ type SuiteCell struct {
 	Name   string                        `json:"name"`
 	Values map[string]v1alpha1.AxisLabel `json:"values,omitempty"`
 	State  v1alpha1.MeasurementState     `json:"state"`
-	// Figure says which size and goal the figures are of. They are the means over the repeats.
+	// Figure says which size and goal the figures are of. They are the means over the repeats whose figures are values.
 	Figure          string             `json:"figure,omitempty"`
 	FramesPerSecond *int64             `json:"framesPerSecond,omitempty"`
 	P99Nanoseconds  *int64             `json:"p99Nanoseconds,omitempty"`
@@ -174,7 +174,7 @@ func WriteSuiteReport(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, doc Su
 func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument, l letters) []section {
 	state := SuiteState{Judged: doc.Regression}
 	parts := suiteSections(execution, state, l)
-	for _, part := range []section{matrixSection(execution, doc), suiteVerdicts(doc), suiteFailures(doc)} {
+	for _, part := range []section{matrixSection(execution, l), suiteVerdicts(doc), suiteFailures(doc)} {
 		if len(part.rows)+len(part.notes) > 0 {
 			parts = append(parts, part)
 		}
@@ -187,15 +187,16 @@ const maxMatrixColumns = 12
 
 // matrixSection shows the throughput of the cells over the last axis, where there are two axes or more, or says why it does not. Cells that do not
 // have all axes are in the table of cells alone.
-func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument) section {
+func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, l letters) section {
 	axes := execution.Spec.Template.Matrix.Axes
 	if len(axes) < 2 {
 		return section{}
 	}
 	rest, last := axes[:len(axes)-1], axes[len(axes)-1].Name
-	var cells []SuiteCell
+	var cells []*v1alpha1.SuiteCell
 	var values []v1alpha1.AxisLabel
-	for _, cell := range doc.Cells {
+	for i := range execution.Status.Cells {
+		cell := &execution.Status.Cells[i]
 		if len(cell.Values) != len(axes) {
 			continue
 		}
@@ -227,7 +228,7 @@ func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument) sec
 		}
 		// The first has the place: the control cell has the values of the one that it repeats.
 		if place := &rows[key][len(rest)+slices.Index(values, cell.Values[last])]; *place == none {
-			*place = known(cell.FramesPerSecond, kiloFrames)
+			*place = repeatedRate(cell, l).text
 		}
 	}
 	return s
