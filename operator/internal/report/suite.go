@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/regression"
 	"vnfbench.io/operator/internal/series"
@@ -25,6 +23,8 @@ func SuiteFormats() []Format { return []Format{FormatTable, FormatMarkdown, Form
 type SuiteState struct {
 	// Active is the run of the execution that is being measured.
 	Active *v1alpha1.BenchmarkRun
+	// Suite is the condition Succeeded of the suite, for its latest execution alone. NotReady is its condition Ready where that is False.
+	Suite, NotReady *Outcome
 	// Judged is what the suite says of the series after the execution.
 	Judged *v1alpha1.RegressionStatus
 	// IsToJudge says that the execution has ended, and its suite has not judged the series after it yet.
@@ -46,7 +46,7 @@ func WriteSuite(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, state SuiteS
 	case FormatMarkdown:
 		return writeMarkdown(w, withSeries(suiteSections(execution, state, unicodeLetters), state))
 	case FormatCSV:
-		return writeSuiteCSV(w, execution)
+		return writeSuiteCSV(w, execution, state.Judged)
 	}
 	return fmt.Errorf("an execution of a suite cannot be written in format %q", format)
 }
@@ -54,11 +54,17 @@ func WriteSuite(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, state SuiteS
 func suiteSections(execution *v1alpha1.BenchmarkSuiteRun, state SuiteState, l letters) []section {
 	status, active := &execution.Status, state.Active
 	head := section{title: "Suite run " + execution.Namespace + "/" + execution.Name}
-	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
-		head.facts = append(head.facts, fact{"Succeeded", fmt.Sprintf("%s, %s: %s", c.Status, c.Reason, c.Message)})
-	} else {
-		head.facts = append(head.facts, fact{"Succeeded", "Unknown: waiting for the operator"})
+	if state.NotReady != nil {
+		head.facts = append(head.facts, fact{"Ready", outcomeInWords(*state.NotReady)})
 	}
+	if state.Suite != nil {
+		head.facts = append(head.facts, fact{"Suite", outcomeInWords(*state.Suite)})
+	}
+	executed := outcome(status.Conditions, v1alpha1.ConditionSucceeded)
+	if executed.Reason == "" {
+		executed.Message = "waiting for the operator"
+	}
+	head.facts = append(head.facts, fact{"Execution", outcomeInWords(executed)})
 	if subject := subjectInWords(execution.Spec.Template.Subject); subject != "" {
 		head.facts = append(head.facts, fact{"Subject", subject})
 	}
@@ -226,8 +232,14 @@ func subjectInWords(subject *v1alpha1.Subject) string {
 	return text
 }
 
-// writeSuiteCSV writes a line for each measurement, with a column for each axis.
-func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun) error {
+// writeSuiteCSV writes a line for each measurement, with a column for each axis. judged, from which the verdicts of the cells are, may be nil.
+func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, judged *v1alpha1.RegressionStatus) error {
+	verdicts := map[string][]string{}
+	if judged != nil {
+		for _, v := range judged.Cells {
+			verdicts[v.Name] = []string{v.Verdict, strconv.FormatBool(v.Gated)}
+		}
+	}
 	axes := map[string]bool{}
 	for i := range execution.Status.Cells {
 		for axis := range execution.Status.Cells[i].Values {
@@ -237,7 +249,9 @@ func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun) error {
 	names := slices.Sorted(maps.Keys(axes))
 	out := csv.NewWriter(w)
 	// An error stays in the writer until the call of Error.
-	_ = out.Write(slices.Concat([]string{"suiteRun", "cell"}, prefixed("axis:", names), []string{"repeat", "run", "state", "attempts", "reason", "seconds", "of", "framesPerSecond", "p99Nanoseconds", "rateNote", "p99Note"}))
+	_ = out.Write(slices.Concat([]string{"suiteRun", "cell"}, prefixed("axis:", names), []string{
+		"repeat", "run", "state", "attempts", "reason", "seconds", "of", "framesPerSecond", "p99Nanoseconds", "rateNote", "p99Note", "cellVerdict", "cellGated",
+	}))
 	for i := range execution.Status.Cells {
 		cell := &execution.Status.Cells[i]
 		for repeat, m := range cell.Measurements {
@@ -249,8 +263,12 @@ func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun) error {
 			if m.Attempts > 0 {
 				run = suite.RunName(execution.Name, cell.Name, repeat+1, int(m.Attempts))
 			}
+			verdict := []string{"", ""}
+			if known, has := verdicts[cell.Name]; has {
+				verdict = known
+			}
 			line = append(line, strconv.Itoa(repeat+1), run, string(m.State), fmt.Sprint(m.Attempts), m.Reason, fmt.Sprint(m.Seconds),
-				cell.Figure, optional(m.FramesPerSecond), optional(m.P99Nanoseconds), string(m.RateNote), string(m.P99Note))
+				cell.Figure, optional(m.FramesPerSecond), optional(m.P99Nanoseconds), string(m.RateNote), string(m.P99Note), verdict[0], verdict[1])
 			for i := range line {
 				line[i] = series.Inert(line[i])
 			}

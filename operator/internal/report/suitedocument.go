@@ -30,9 +30,14 @@ type SuiteDocument struct {
 	// Subject is what was tested; absent where the suite does not say it.
 	Subject *v1alpha1.Subject `json:"subject,omitempty"`
 	// Planned and Succeeded are the execution's conditions.
-	Planned   Outcome                    `json:"planned"`
-	Succeeded Outcome                    `json:"succeeded"`
-	Counts    v1alpha1.MeasurementCounts `json:"counts"`
+	Planned   Outcome `json:"planned"`
+	Succeeded Outcome `json:"succeeded"`
+	// Suite is the condition Succeeded of the suite; absent where it says nothing of this execution. Ready is its condition Ready where that is False.
+	Suite *Outcome `json:"suite,omitempty"`
+	Ready *Outcome `json:"ready,omitempty"`
+	// Gate is True where the gate of the suite passes the execution; absent without a gate.
+	Gate   *Outcome                   `json:"gate,omitempty"`
+	Counts v1alpha1.MeasurementCounts `json:"counts"`
 	// Axes are those of the matrix.
 	Axes []SuiteAxis `json:"axes,omitempty"`
 	// ControlDifferencePartsPerMillion is that between the two means of the control cell; absent without one.
@@ -100,10 +105,9 @@ func OutcomeOf(run *v1alpha1.BenchmarkRun) RunOutcome {
 	return RunOutcome{outcome(run.Status.Conditions, v1alpha1.ConditionSucceeded).Message, slices.Clone(run.Status.Acceptance)}
 }
 
-// BuildSuite makes the document of an execution from those of its runs that exist, by their names, and from what its suite says of the series after it, or
-// nil.
-func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcome, judged *v1alpha1.RegressionStatus, version string, now time.Time) SuiteDocument {
-	status := execution.Status.DeepCopy()
+// BuildSuite makes the document of an execution from those of its runs that exist, by their names, and from its suite, which is nil where there is none.
+func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcome, of *v1alpha1.BenchmarkSuite, version string, now time.Time) SuiteDocument {
+	status, state := execution.Status.DeepCopy(), StateOf(of, execution)
 	doc := SuiteDocument{
 		APIVersion: APIVersion, Kind: SuiteKind, GeneratedAt: now.UTC(), Completeness: Partial,
 		Execution: Execution{
@@ -111,7 +115,8 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 			Order: execution.Spec.Template.Order, Seed: status.Seed, StartTime: status.StartTime, CompletionTime: status.CompletionTime,
 		},
 		Subject: execution.Spec.Template.Subject, Planned: outcome(status.Conditions, v1alpha1.ConditionPlanned), Succeeded: outcome(status.Conditions, v1alpha1.ConditionSucceeded),
-		Counts: status.Counts, ControlDifferencePartsPerMillion: status.ControlDifferencePartsPerMillion, Cells: []SuiteCell{}, Regression: judged, WrittenBy: version,
+		Suite: state.Suite, Ready: state.NotReady, Gate: GateOutcome(of, execution),
+		Counts: status.Counts, ControlDifferencePartsPerMillion: status.ControlDifferencePartsPerMillion, Cells: []SuiteCell{}, Regression: state.Judged, WrittenBy: version,
 	}
 	for _, axis := range execution.Spec.Template.Matrix.Axes {
 		doc.Axes = append(doc.Axes, SuiteAxis{Name: axis.Name, Kind: cmp.Or(axis.Kind, v1alpha1.AxisCategory), Path: axis.Path})
@@ -121,7 +126,7 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 	}
 	for i := range status.Cells {
 		cell := &status.Cells[i]
-		of := SuiteCell{Name: cell.Name, Values: cell.Values, State: cell.State, Figure: cell.Figure, FramesPerSecond: cell.FramesPerSecond, P99Nanoseconds: cell.P99Nanoseconds, Measurements: []SuiteMeasurement{}}
+		described := SuiteCell{Name: cell.Name, Values: cell.Values, State: cell.State, Figure: cell.Figure, FramesPerSecond: cell.FramesPerSecond, P99Nanoseconds: cell.P99Nanoseconds, Measurements: []SuiteMeasurement{}}
 		for repeat, m := range cell.Measurements {
 			measured := SuiteMeasurement{SuiteMeasurement: m}
 			if m.Attempts > 0 {
@@ -131,9 +136,9 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 			if m.State == v1alpha1.MeasurementFailed {
 				measured.Message = runs[measured.Run].Message
 			}
-			of.Measurements = append(of.Measurements, measured)
+			described.Measurements = append(described.Measurements, measured)
 		}
-		doc.Cells = append(doc.Cells, of)
+		doc.Cells = append(doc.Cells, described)
 	}
 	return doc
 }
@@ -163,7 +168,7 @@ func WriteSuiteReport(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, doc Su
 	case FormatJSON:
 		return encodeJSON(w, doc)
 	case FormatCSV:
-		return writeSuiteCSV(w, execution)
+		return writeSuiteCSV(w, execution, doc.Regression)
 	case FormatJUnit:
 		return writeSuiteJUnit(w, doc)
 	}
@@ -172,7 +177,7 @@ func WriteSuiteReport(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, doc Su
 }
 
 func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument, l letters) []section {
-	state := SuiteState{Judged: doc.Regression}
+	state := SuiteState{Suite: doc.Suite, NotReady: doc.Ready, Judged: doc.Regression}
 	parts := suiteSections(execution, state, l)
 	for _, part := range []section{matrixSection(execution, l), suiteVerdicts(doc), suiteFailures(doc)} {
 		if len(part.rows)+len(part.notes) > 0 {
@@ -271,8 +276,8 @@ func suiteFailures(doc SuiteDocument) section {
 	return s
 }
 
-// writeSuiteJUnit writes a test suite for the execution, with a case for its outcome and one for each repeat of each cell. Names of
-// cases have the suite's name and not the execution's, so that a CI system keeps their history. What has not ended fails.
+// writeSuiteJUnit writes a test suite for the execution, with a case for its outcome, those of the gate and of the series, and one for each
+// repeat of each cell. Names of cases have the suite's name and not the execution's, so that a CI system keeps their history. What has not ended fails.
 func writeSuiteJUnit(w io.Writer, doc SuiteDocument) error {
 	class := fmt.Sprintf("vnfbench.%s.%s", doc.Execution.Namespace, doc.Execution.Suite)
 	out := junitSuite{
@@ -296,7 +301,7 @@ func writeSuiteJUnit(w io.Writer, doc SuiteDocument) error {
 	default:
 		executed.Failure = &junitFailure{Type: v1alpha1.ReasonProgressing, Message: "the execution has not ended"}
 	}
-	out.Cases = append(out.Cases, executed)
+	out.Cases = append(append(out.Cases, executed), gateCases(class, doc)...)
 	for _, cell := range doc.Cells {
 		for repeat, m := range cell.Measurements {
 			c := junitCase{ClassName: class + "." + cell.Name, Name: fmt.Sprintf("repeat %d", repeat+1), Time: strconv.FormatInt(m.Seconds, 10)}
