@@ -78,6 +78,20 @@ type Session struct {
 	DiscardedTrials int32 `json:"discardedTrials,omitempty"`
 }
 
+// FigureNote says why a figure is no value of the device.
+// +kubebuilder:validation:Enum=AtLeast;AtMost;Doubtful
+type FigureNote string
+
+// Values of FigureNote.
+const (
+	// NoteAtLeast is on a figure that the device may exceed: a floor.
+	NoteAtLeast FigureNote = "AtLeast"
+	// NoteAtMost is on a figure that the device may be below.
+	NoteAtMost FigureNote = "AtMost"
+	// NoteDoubtful is on a figure with doubts, which the results name.
+	NoteDoubtful FigureNote = "Doubtful"
+)
+
 // ResultSummary has the figures of the first size.
 type ResultSummary struct {
 	// size names what was sent.
@@ -95,6 +109,10 @@ type ResultSummary struct {
 	// +optional
 	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
 
+	// rateNote says why framesPerSecond is no value. Absent: it is one.
+	// +optional
+	RateNote FigureNote `json:"rateNote,omitempty"`
+
 	// load at which p99Nanoseconds was measured: the last of the run's latency loads.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
@@ -103,6 +121,10 @@ type ResultSummary struct {
 	// p99Nanoseconds is the worse direction's p99 one-way latency.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
+
+	// p99Note says why p99Nanoseconds is no value. Absent: it is one.
+	// +optional
+	P99Note FigureNote `json:"p99Note,omitempty"`
 }
 
 // FrameResult has the results for one frame size, mix or packet.

@@ -104,7 +104,7 @@ type BenchmarkSuiteRunStatus struct {
 	Cells []SuiteCell `json:"cells,omitempty"`
 
 	// controlDifferencePartsPerMillion is by how much the mean rate of the control cell differs from that of the cell that
-	// it repeats: what chance alone changes here. Absent: there is no control cell, or a mean is missing.
+	// it repeats: one draw of what chance alone changes here. Absent: there is no control cell, or a mean is missing.
 	// +optional
 	ControlDifferencePartsPerMillion *int64 `json:"controlDifferencePartsPerMillion,omitempty"`
 }
@@ -145,11 +145,11 @@ type SuiteCell struct {
 	// +kubebuilder:validation:MaxLength=128
 	Figure string `json:"figure,omitempty"`
 
-	// framesPerSecond is the mean over the repeats of the first size's throughput.
+	// framesPerSecond is the mean of the first size's throughput over the repeats in which it is a value. Absent: in none.
 	// +optional
 	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
 
-	// p99Nanoseconds is the mean over the repeats of the first size's 99th percentile of the delay.
+	// p99Nanoseconds is the mean of the first size's 99th percentile of the delay over the repeats in which it is a value. Absent: in none.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
 
@@ -183,10 +183,24 @@ type SuiteMeasurement struct {
 	// +optional
 	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
 
+	// rateNote says why framesPerSecond is no value: then it is in no mean. Absent: it is one.
+	// +optional
+	RateNote FigureNote `json:"rateNote,omitempty"`
+
 	// p99Nanoseconds is the first size's 99th percentile of the delay.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
+
+	// p99Note says why p99Nanoseconds is no value: then it is in no mean. Absent: it is one.
+	// +optional
+	P99Note FigureNote `json:"p99Note,omitempty"`
 }
+
+// Rate returns the throughput, which may be nil, and why it is no value.
+func (m SuiteMeasurement) Rate() (*int64, FigureNote) { return m.FramesPerSecond, m.RateNote }
+
+// P99 returns the 99th percentile of the delay, which may be nil, and why it is no value.
+func (m SuiteMeasurement) P99() (*int64, FigureNote) { return m.P99Nanoseconds, m.P99Note }
 
 // BenchmarkSuiteRun is one execution of a suite. The operator makes it for a BenchmarkSuite; one that is made by hand is
 // executed too.

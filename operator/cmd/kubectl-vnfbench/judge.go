@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/regression"
 	"vnfbench.io/operator/internal/series"
 )
@@ -21,7 +23,9 @@ const judgeHelp = `Judge series: did the device become worse?
 
 POINTS is a folder of "series --store", or a file of JSON lines or CSV; "-" reads
 the standard input. With --suite, the points are those that the operator keeps of a
-suite, and nothing else is read from a cluster.
+suite. Where the suite exists, its spec.regression gives the margin and the
+acknowledgements that no flag gives, and the series are those that the operator
+judges: of each, the newest run is of the execution that was judged last.
 
 The verdict of a series is Pass, Regression, Improvement, Inconclusive or
 NotEnoughData. A history alone is never a regression: where the last runs differ
@@ -39,8 +43,10 @@ type judging struct {
 	settings         regression.Settings
 	acknowledgements string
 	suite            string
-	format           string
-	outputFile       string
+	// isEffectGiven says that the user gave effectPercent.
+	isEffectGiven bool
+	format        string
+	outputFile    string
 }
 
 func newJudgeCommand(streams genericiooptions.IOStreams, connect func() (*cluster, error)) *cobra.Command {
@@ -62,16 +68,17 @@ func newJudgeCommand(streams genericiooptions.IOStreams, connect func() (*cluste
 			return nil
 		},
 		RunE: func(command *cobra.Command, args []string) error {
+			j.isEffectGiven = command.Flags().Changed("effect-percent")
 			return j.run(command.Context(), args, streams, connect)
 		},
 	}
 	flags := command.Flags()
 	flags.StringVar(&j.suite, "suite", "", "judge the points that the operator keeps of this BenchmarkSuite")
-	flags.Float64Var(&j.effectPercent, "effect-percent", 100*j.settings.Effect, "the change that must be found; less than half of it is no alarm")
+	flags.Float64Var(&j.effectPercent, "effect-percent", 100*j.settings.Effect, "the change that must be found; less than half of it is no alarm; with --suite, default: its spec.regression.marginPercent")
 	flags.IntVar(&j.settings.MaxPairs, "max-pairs", j.settings.MaxPairs, "how many pairs of interleaved runs a question takes at most")
 	flags.IntVar(&j.settings.MinRuns, "min-runs", j.settings.MinRuns, "how many runs of one level the newest three are compared with")
 	flags.Float64Var(&j.settings.FalseDiscoveryRate, "false-discovery-rate", j.settings.FalseDiscoveryRate, "the share of changes among the figures of an execution that may be chance")
-	flags.StringVar(&j.acknowledgements, "acknowledgements", "", "file with a list of changes that are expected, accepted or fixed")
+	flags.StringVar(&j.acknowledgements, "acknowledgements", "", "file with a list of changes that are expected, accepted or fixed; with --suite, default: its spec.regression.acknowledgements")
 	flags.StringVarP(&j.format, "output", "o", "table", "format: table, json")
 	flags.StringVar(&j.outputFile, "output-file", "", "write to this file instead of the standard output")
 	// The only error is a flag that does not exist.
@@ -91,11 +98,18 @@ func (j judging) run(ctx context.Context, args []string, streams genericiooption
 	if j.format != "table" && j.format != "json" {
 		return fmt.Errorf("unknown format %q: use table or json", j.format)
 	}
+	suite, err := j.definition(ctx, connect)
+	if err != nil {
+		return err
+	}
+	if suite != nil && suite.Spec.Regression != nil && suite.Spec.Regression.MarginPercent > 0 && !j.isEffectGiven {
+		j.effectPercent = float64(suite.Spec.Regression.MarginPercent)
+	}
 	j.settings.Effect = j.effectPercent / 100
 	if err := j.settings.Validate(); err != nil {
 		return err
 	}
-	acknowledgements, err := j.acknowledged()
+	acknowledgements, err := j.acknowledged(suite)
 	if err != nil {
 		return err
 	}
@@ -109,6 +123,9 @@ func (j judging) run(ctx context.Context, args []string, streams genericiooption
 	}
 	if len(all) == 0 {
 		return errors.New("there are no points")
+	}
+	if suite != nil {
+		all = ofExecution(judgedLast(suite, points), all, streams.ErrOut)
 	}
 	found, err := regression.JudgeAll(j.settings, all, acknowledgements)
 	if err != nil {
@@ -134,8 +151,59 @@ func (j judging) run(ctx context.Context, args []string, streams genericiooption
 	return exitOf(found)
 }
 
-func (j judging) acknowledged() ([]regression.Acknowledgement, error) {
-	if j.acknowledgements == "" {
+// definition gets the suite that the user names; nil where there is none.
+func (j judging) definition(ctx context.Context, connect func() (*cluster, error)) (*v1alpha1.BenchmarkSuite, error) {
+	if j.suite == "" {
+		return nil, nil
+	}
+	c, err := connect()
+	if err != nil {
+		return nil, err
+	}
+	return c.suite(ctx, j.suite)
+}
+
+// judgedLast returns the execution after which the operator judged last, or the newest one where it has judged none whose points are kept.
+func judgedLast(suite *v1alpha1.BenchmarkSuite, points []series.Point) string {
+	newest := series.Point{}
+	for _, p := range points {
+		switch {
+		case p.Leg != nil:
+		case suite.Status.Regression != nil && p.Execution == suite.Status.Regression.Execution:
+			return p.Execution
+		case p.Time.After(newest.Time):
+			newest = p
+		}
+	}
+	return newest.Execution
+}
+
+// ofExecution returns the series whose newest run is of an execution, and notes how many are not: cells that the suite no longer has.
+func ofExecution(execution string, all []series.Series, notes io.Writer) []series.Series {
+	total := len(all)
+	all = slices.DeleteFunc(all, func(s series.Series) bool { return len(s.Runs) == 0 || s.Runs[len(s.Runs)-1].Execution != execution })
+	if n := total - len(all); n > 0 {
+		fmt.Fprintf(notes, "note: of %d series, %d have no run of execution %s, and are not judged; `kubectl vnfbench series --suite` exports all\n", total, n, execution)
+	}
+	return all
+}
+
+// acknowledged returns the acknowledgements of the file that the user names, or else of the suite, which may be nil.
+func (j judging) acknowledged(suite *v1alpha1.BenchmarkSuite) ([]regression.Acknowledgement, error) {
+	switch {
+	case j.acknowledgements != "":
+	case suite != nil && suite.Spec.Regression != nil:
+		// The fields have the same names.
+		text, err := json.Marshal(suite.Spec.Regression.Acknowledgements)
+		if err != nil {
+			return nil, err
+		}
+		list, err := regression.ReadAcknowledgements(bytes.NewReader(text))
+		if err != nil {
+			return nil, fmt.Errorf("BenchmarkSuite %q: spec.regression.acknowledgements: %w", suite.Name, err)
+		}
+		return list, nil
+	default:
 		return nil, nil
 	}
 	file, err := os.Open(j.acknowledgements)

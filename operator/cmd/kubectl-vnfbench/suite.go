@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -27,11 +26,13 @@ const suiteHelp = `Show the cells of the latest execution of a BenchmarkSuite, o
 and the verdicts of the series after it where the suite has spec.regression.
 
 With --watch the table is shown again whenever it has changed, until the execution has ended
-and its suite has judged the series after it, with all confirmations.
+and its suite has judged the series after it, with all confirmations. With the name of a suite,
+it first waits until the operator has seen the suite as it is, and for an execution that is due.
 
 Exit codes without --watch: 0 the table was written, 2 it was not. With --watch: 0 every
-measurement succeeded, 1 the execution failed, or the gate of the suite selects a regression
-or a series that is Inconclusive, selects no series, or could not be judged, 2 any other error.`
+measurement succeeded, 1 the execution failed, the suite cannot be executed, or its gate selects
+a regression or a series that is Inconclusive, selects no series, or could not be judged, 2 any
+other error.`
 
 // suiteInterval is how often --watch looks.
 const suiteInterval = 2 * time.Second
@@ -62,12 +63,12 @@ func newSuiteCommand(streams genericiooptions.IOStreams, connect func() (*cluste
 			if err != nil {
 				return err
 			}
+			if s.watch {
+				return watchSuite(command.Context(), c, args[0], streams.Out, clock.Sleep)
+			}
 			execution, err := c.execution(command.Context(), args[0])
 			if err != nil {
 				return err
-			}
-			if s.watch {
-				return watchSuite(command.Context(), c, execution.Name, streams.Out, clock.Sleep)
 			}
 			return s.write(command.Context(), c, execution, format, streams)
 		},
@@ -102,25 +103,47 @@ func (s showing) check() (report.Format, error) {
 
 // execution finds the latest execution of a suite, or the execution that has the name itself.
 func (c *cluster) execution(ctx context.Context, name string) (*v1alpha1.BenchmarkSuiteRun, error) {
-	var suite v1alpha1.BenchmarkSuite
-	err := c.client.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &suite)
+	suite, err := c.suite(ctx, name)
 	switch {
-	case apierrors.IsNotFound(err):
+	case err != nil:
+		return nil, err
+	case suite == nil:
 		execution, err := c.suiteRun(ctx, name)
 		if apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("namespace %q has no BenchmarkSuite and no BenchmarkSuiteRun %q; `kubectl get benchmarksuites,benchmarksuiteruns` lists them", c.namespace, name)
+			return nil, c.noSuch(name)
 		}
 		return execution, err
-	case err != nil:
-		return nil, explain(err)
 	case suite.Status.LastExecution == nil:
-		return nil, fmt.Errorf("BenchmarkSuite %q has no execution yet: %s", name, whyNotExecuted(&suite))
+		return nil, notExecuted(suite)
 	}
 	execution, err := c.suiteRun(ctx, suite.Status.LastExecution.Name)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("BenchmarkSuiteRun %q, the latest execution of BenchmarkSuite %q, was deleted", suite.Status.LastExecution.Name, name)
+		return nil, deletedLatest(suite)
 	}
 	return execution, err
+}
+
+// suite gets a BenchmarkSuite; nil where there is none of the name.
+func (c *cluster) suite(ctx context.Context, name string) (*v1alpha1.BenchmarkSuite, error) {
+	var suite v1alpha1.BenchmarkSuite
+	if err := c.client.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: name}, &suite); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, explain(err)
+	}
+	return &suite, nil
+}
+
+func (c *cluster) noSuch(name string) error {
+	return fmt.Errorf("namespace %q has no BenchmarkSuite and no BenchmarkSuiteRun %q; `kubectl get benchmarksuites,benchmarksuiteruns` lists them", c.namespace, name)
+}
+
+func notExecuted(suite *v1alpha1.BenchmarkSuite) error {
+	return fmt.Errorf("BenchmarkSuite %q has no execution yet: %s", suite.Name, whyNotExecuted(suite))
+}
+
+func deletedLatest(suite *v1alpha1.BenchmarkSuite) error {
+	return fmt.Errorf("BenchmarkSuiteRun %q, the latest execution of BenchmarkSuite %q, was deleted", suite.Status.LastExecution.Name, suite.Name)
 }
 
 func whyNotExecuted(suite *v1alpha1.BenchmarkSuite) string {
@@ -181,67 +204,16 @@ func (c *cluster) suiteOf(ctx context.Context, execution *v1alpha1.BenchmarkSuit
 	if owner == nil || owner.Kind != kindSuite {
 		return nil, nil
 	}
-	var suite v1alpha1.BenchmarkSuite
-	if err := c.client.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: owner.Name}, &suite); apierrors.IsNotFound(err) {
-		return nil, nil // it is being deleted with the execution
-	} else if err != nil {
-		return nil, explain(err)
+	suite, err := c.suite(ctx, owner.Name)
+	if suite == nil || suite.UID != owner.UID {
+		return nil, err // without an error, it is being deleted with the execution
 	}
-	if suite.UID != owner.UID {
-		return nil, nil
-	}
-	return &suite, nil
-}
-
-// judged returns what the suite says of the series after an execution, or nil.
-func judged(suite *v1alpha1.BenchmarkSuite, execution *v1alpha1.BenchmarkSuiteRun) *v1alpha1.RegressionStatus {
-	if suite == nil || suite.Status.Regression == nil || suite.Status.Regression.Execution != execution.Name {
-		return nil
-	}
-	return suite.Status.Regression
-}
-
-// hasEnded returns the condition Succeeded of an execution that has ended, or nil.
-func hasEnded(execution *v1alpha1.BenchmarkSuiteRun) *metav1.Condition {
-	if c := meta.FindStatusCondition(execution.Status.Conditions, v1alpha1.ConditionSucceeded); c != nil && c.Status != metav1.ConditionUnknown {
-		return c
-	}
-	return nil
-}
-
-// isSettled reports whether nothing more will be said of the series after an execution that has ended: its suite judges nothing, has
-// judged them with all confirmations, or has gone on to another execution, or cannot be executed.
-func isSettled(suite *v1alpha1.BenchmarkSuite, execution *v1alpha1.BenchmarkSuiteRun) bool {
-	if suite == nil || suite.Spec.Regression == nil {
-		return true
-	}
-	if last := suite.Status.LastExecution; last != nil && last.Name != execution.Name {
-		return true
-	}
-	if suite.Status.ObservedGeneration != suite.Generation {
-		return false
-	}
-	if r := judged(suite, execution); r != nil {
-		return r.Confirmation == nil
-	}
-	ready := meta.FindStatusCondition(suite.Status.Conditions, v1alpha1.ConditionReady)
-	return ready != nil && ready.Status == metav1.ConditionFalse
-}
-
-// failsSuite reports whether series fail the suite, or its gate selects none or could not be judged.
-func failsSuite(suite *v1alpha1.BenchmarkSuite, execution *v1alpha1.BenchmarkSuiteRun) bool {
-	r := judged(suite, execution)
-	if r == nil || suite.Spec.Regression == nil {
-		return false
-	}
-	isGated := slices.ContainsFunc(r.Verdicts, func(v v1alpha1.SeriesVerdict) bool { return v.Gated })
-	return isGated || (r.Problem != "" || r.GateProblem != "") && len(suite.Spec.Regression.Gate) > 0
+	return suite, nil
 }
 
 // stateOf reads what there is around an execution of a suite, which may be nil.
 func (c *cluster) stateOf(ctx context.Context, suite *v1alpha1.BenchmarkSuite, execution *v1alpha1.BenchmarkSuiteRun) (report.SuiteState, error) {
-	state := report.SuiteState{Judged: judged(suite, execution)}
-	state.IsToJudge = hasEnded(execution) != nil && state.Judged == nil && !isSettled(suite, execution)
+	state := report.StateOf(suite, execution)
 	var err error
 	if state.Active, err = c.activeRun(ctx, execution); err != nil || state.Judged == nil {
 		return state, err
@@ -289,59 +261,4 @@ func (s showing) write(ctx context.Context, c *cluster, execution *v1alpha1.Benc
 		return err
 	}
 	return os.WriteFile(s.outputFile, text, 0o644)
-}
-
-// clearScreen moves the cursor to the corner and erases what follows (ECMA-48 CUP and ED).
-const clearScreen = "\x1b[H\x1b[J"
-
-// watchSuite shows an execution until it has ended and the series after it are judged, and returns the outcome as an error with an exit
-// code. The API server may be away meanwhile.
-func watchSuite(ctx context.Context, c *cluster, name string, out io.Writer, pause func(context.Context, time.Duration) error) error {
-	before, erase, until := "", "", "it ended"
-	if isTerminal(out) {
-		erase = clearScreen
-	}
-	for {
-		suite, execution, text, err := c.look(ctx, name)
-		switch {
-		case ctx.Err() != nil:
-			return &exit{exitError, fmt.Errorf("interrupted; BenchmarkSuiteRun %s/%s continues", c.namespace, name)}
-		case apierrors.IsNotFound(err):
-			return fmt.Errorf("BenchmarkSuiteRun %q was deleted before %s", name, until)
-		case err != nil && before == "":
-			return err
-		case err == nil && string(text) != before:
-			fmt.Fprintf(out, "%s%s\n", erase, text)
-			before = string(text)
-		}
-		if err == nil {
-			if c := hasEnded(execution); c != nil {
-				until = "its series were judged"
-				if isSettled(suite, execution) {
-					if c.Status == metav1.ConditionTrue && !failsSuite(suite, execution) {
-						return nil
-					}
-					return &exit{exitFailed, errRunFailed}
-				}
-			}
-		}
-		if err := pause(ctx, suiteInterval); err != nil {
-			return &exit{exitError, fmt.Errorf("interrupted; BenchmarkSuiteRun %s/%s continues", c.namespace, name)}
-		}
-	}
-}
-
-// look reads an execution and its suite, and shows them as text. The suite is read last: what it says of an execution that has ended is not
-// older than its end.
-func (c *cluster) look(ctx context.Context, name string) (*v1alpha1.BenchmarkSuite, *v1alpha1.BenchmarkSuiteRun, []byte, error) {
-	execution, err := c.suiteRun(ctx, name)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	suite, err := c.suiteOf(ctx, execution)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	text, err := c.render(ctx, suite, execution, report.FormatTable)
-	return suite, execution, text, err
 }

@@ -107,7 +107,13 @@ func TestSuiteIsWatched(t *testing.T) {
 			t.Errorf("outcome %s: %d tables after %d looks, want 2 after 3", outcome, tables, pauses)
 		}
 	}
-	if err := watchSuite(t.Context(), clusterOf(t), "gone", &bytes.Buffer{}, nil); err == nil || !strings.Contains(err.Error(), "was deleted before it ended") {
+	if err := watchSuite(t.Context(), clusterOf(t), "gone", &bytes.Buffer{}, nil); err == nil || !strings.Contains(err.Error(), `no BenchmarkSuiteRun "gone"`) {
+		t.Errorf("an execution that never was: %v", err)
+	}
+	c := clusterOf(t, executionOf("gone", "Unknown", ""))
+	if err := watchSuite(t.Context(), c, "gone", &bytes.Buffer{}, func(ctx context.Context, _ time.Duration) error {
+		return c.client.Delete(ctx, executionOf("gone", "Unknown", ""))
+	}); err == nil || !strings.Contains(err.Error(), "was deleted before it ended") {
 		t.Errorf("an execution that is gone: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -194,7 +200,7 @@ func TestSuiteIsSettled(t *testing.T) {
 		"the execution failed":              {"False", func(s *v1alpha1.BenchmarkSuite) { s.Status.Regression = quiet }, exitFailed},
 		"nothing is judged":                 {"True", func(s *v1alpha1.BenchmarkSuite) { s.Spec.Regression = nil }, exitSucceeded},
 		"another execution is the latest":   {"True", func(s *v1alpha1.BenchmarkSuite) { s.Status.LastExecution.Name = "nightly-3" }, exitSucceeded},
-		"the suite can no longer be judged": {"True", func(s *v1alpha1.BenchmarkSuite) { s.Status.Conditions[1].Status = "False" }, exitSucceeded},
+		"the suite can no longer be judged": {"True", func(s *v1alpha1.BenchmarkSuite) { s.Status.Conditions[1].Status = "False" }, exitFailed},
 		"a regression without a gate": {"True", func(s *v1alpha1.BenchmarkSuite) {
 			s.Status.Regression = &v1alpha1.RegressionStatus{Execution: "nightly-2", Verdicts: []v1alpha1.SeriesVerdict{{Verdict: "Regression"}}}
 		}, exitSucceeded},

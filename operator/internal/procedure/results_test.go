@@ -294,7 +294,7 @@ func TestSummaryOfWhatWasLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	zero := int64(0)
-	want := &v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &zero}
+	want := &v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &zero, RateNote: v1alpha1.NoteDoubtful}
 	if diff := cmp.Diff(want, Results(instr, records).Summary); diff != "" {
 		t.Error(diff)
 	}

@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/regression"
+	"vnfbench.io/operator/internal/series"
 	"vnfbench.io/operator/internal/suite"
 )
 
@@ -24,6 +23,8 @@ func SuiteFormats() []Format { return []Format{FormatTable, FormatMarkdown, Form
 type SuiteState struct {
 	// Active is the run of the execution that is being measured.
 	Active *v1alpha1.BenchmarkRun
+	// Suite is the condition Succeeded of the suite, for its latest execution alone. NotReady is its condition Ready where that is False.
+	Suite, NotReady *Outcome
 	// Judged is what the suite says of the series after the execution.
 	Judged *v1alpha1.RegressionStatus
 	// IsToJudge says that the execution has ended, and its suite has not judged the series after it yet.
@@ -45,7 +46,7 @@ func WriteSuite(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, state SuiteS
 	case FormatMarkdown:
 		return writeMarkdown(w, withSeries(suiteSections(execution, state, unicodeLetters), state))
 	case FormatCSV:
-		return writeSuiteCSV(w, execution)
+		return writeSuiteCSV(w, execution, state.Judged)
 	}
 	return fmt.Errorf("an execution of a suite cannot be written in format %q", format)
 }
@@ -53,11 +54,17 @@ func WriteSuite(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, state SuiteS
 func suiteSections(execution *v1alpha1.BenchmarkSuiteRun, state SuiteState, l letters) []section {
 	status, active := &execution.Status, state.Active
 	head := section{title: "Suite run " + execution.Namespace + "/" + execution.Name}
-	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionSucceeded); c != nil {
-		head.facts = append(head.facts, fact{"Succeeded", fmt.Sprintf("%s, %s: %s", c.Status, c.Reason, c.Message)})
-	} else {
-		head.facts = append(head.facts, fact{"Succeeded", "Unknown: waiting for the operator"})
+	if state.NotReady != nil {
+		head.facts = append(head.facts, fact{"Ready", outcomeInWords(*state.NotReady)})
 	}
+	if state.Suite != nil {
+		head.facts = append(head.facts, fact{"Suite", outcomeInWords(*state.Suite)})
+	}
+	executed := outcome(status.Conditions, v1alpha1.ConditionSucceeded)
+	if executed.Reason == "" {
+		executed.Message = "waiting for the operator"
+	}
+	head.facts = append(head.facts, fact{"Execution", outcomeInWords(executed)})
 	if subject := subjectInWords(execution.Subject()); subject != "" {
 		head.facts = append(head.facts, fact{"Subject", subject})
 	}
@@ -69,16 +76,21 @@ func suiteSections(execution *v1alpha1.BenchmarkSuiteRun, state SuiteState, l le
 	}
 	head.facts = append(head.facts, nowMeasuring(active)...)
 	if d := status.ControlDifferencePartsPerMillion; d != nil {
-		head.facts = append(head.facts, fact{"Control", percent(*d) + " % between the two means of the control cell, which measure the same"})
+		head.facts = append(head.facts, fact{"Control", percent(*d) +
+			" % between the two means of the control cell, which measure the same. It is one draw: about half of all equal pairs differ by more"})
+	} else if execution.Spec.Template.ControlCell != "" && status.CompletionTime != nil {
+		head.facts = append(head.facts, fact{"Control", "not known: the control cell, or the one that it repeats, has no value"})
 	}
-	cells := section{title: "Cells", columns: []column{left("Cell"), left("State"), number("Done"), left("Of"), number("kfps"), number("P99 " + l.micro + "s")}}
+	cells := section{title: "Cells", columns: []column{
+		left("Cell"), left("State"), number("Done"), left("Of"), number("kfps"), number("Range %"), number("P99 " + l.micro + "s"), number("Range %"),
+	}}
 	verdicts := cellVerdicts(state.Judged)
 	if verdicts != nil {
 		cells.columns = append(cells.columns, left("Series"))
 	}
 	cells.columns = append(cells.columns, left("Why"))
 	for i := range status.Cells {
-		row, why := suiteRow(&status.Cells[i])
+		row, why := suiteRow(&status.Cells[i], l)
 		if verdicts != nil {
 			row = append(row, orNone(verdicts[status.Cells[i].Name]))
 		}
@@ -168,8 +180,8 @@ func confirmationProgress(state SuiteState) []fact {
 	return append([]fact{{"Progress", text}}, nowMeasuring(state.Confirming)...)
 }
 
-// suiteRow returns the row of a cell, and why measurements of it failed.
-func suiteRow(cell *v1alpha1.SuiteCell) ([]string, string) {
+// suiteRow returns the row of a cell, and why measurements of it failed or have no value.
+func suiteRow(cell *v1alpha1.SuiteCell, l letters) ([]string, string) {
 	done := 0
 	var why []string
 	for _, m := range cell.Measurements {
@@ -180,17 +192,14 @@ func suiteRow(cell *v1alpha1.SuiteCell) ([]string, string) {
 			why = append(why, m.Reason)
 		}
 	}
-	row := []string{cell.Name, string(cell.State), fmt.Sprintf("%d/%d", done, len(cell.Measurements)), none, none, none}
-	if cell.Figure != "" {
-		row[3] = cell.Figure
+	rate, p99 := repeatedRate(cell, l), repeatedP99(cell, l)
+	for _, figure := range []repeatedCell{rate, p99} {
+		if figure.leftOut != "" {
+			why = append(why, figure.leftOut)
+		}
 	}
-	if cell.FramesPerSecond != nil {
-		row[4] = kiloFrames(*cell.FramesPerSecond)
-	}
-	if cell.P99Nanoseconds != nil {
-		row[5] = microseconds(*cell.P99Nanoseconds)
-	}
-	return row, strings.Join(why, ", ")
+	progress := fmt.Sprintf("%d/%d", done, len(cell.Measurements))
+	return []string{cell.Name, string(cell.State), progress, orNone(cell.Figure), rate.text, rate.spread, p99.text, p99.spread}, strings.Join(why, ", ")
 }
 
 // suiteTimeLeft returns the status's estimate, with what the active run says of itself instead of its plan.
@@ -226,8 +235,14 @@ func subjectInWords(subject *v1alpha1.Subject) string {
 	return text
 }
 
-// writeSuiteCSV writes a line for each measurement, with a column for each axis.
-func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun) error {
+// writeSuiteCSV writes a line for each measurement, with a column for each axis. judged, from which the verdicts of the cells are, may be nil.
+func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, judged *v1alpha1.RegressionStatus) error {
+	verdicts := map[string][]string{}
+	if judged != nil {
+		for _, v := range judged.Cells {
+			verdicts[v.Name] = []string{v.Verdict, strconv.FormatBool(v.Gated)}
+		}
+	}
 	axes := map[string]bool{}
 	for i := range execution.Status.Cells {
 		for axis := range execution.Status.Cells[i].Values {
@@ -237,7 +252,9 @@ func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun) error {
 	names := slices.Sorted(maps.Keys(axes))
 	out := csv.NewWriter(w)
 	// An error stays in the writer until the call of Error.
-	_ = out.Write(slices.Concat([]string{"suiteRun", "cell"}, prefixed("axis:", names), []string{"repeat", "run", "state", "attempts", "reason", "seconds", "of", "framesPerSecond", "p99Nanoseconds"}))
+	_ = out.Write(slices.Concat([]string{"suiteRun", "cell"}, prefixed("axis:", names), []string{
+		"repeat", "run", "state", "attempts", "reason", "seconds", "of", "framesPerSecond", "p99Nanoseconds", "rateNote", "p99Note", "cellVerdict", "cellGated",
+	}))
 	for i := range execution.Status.Cells {
 		cell := &execution.Status.Cells[i]
 		for repeat, m := range cell.Measurements {
@@ -249,7 +266,16 @@ func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun) error {
 			if m.Attempts > 0 {
 				run = suite.RunName(execution.Name, cell.Name, repeat+1, int(m.Attempts))
 			}
-			_ = out.Write(append(line, strconv.Itoa(repeat+1), run, string(m.State), fmt.Sprint(m.Attempts), m.Reason, fmt.Sprint(m.Seconds), cell.Figure, optional(m.FramesPerSecond), optional(m.P99Nanoseconds)))
+			verdict := []string{"", ""}
+			if known, has := verdicts[cell.Name]; has {
+				verdict = known
+			}
+			line = append(line, strconv.Itoa(repeat+1), run, string(m.State), fmt.Sprint(m.Attempts), m.Reason, fmt.Sprint(m.Seconds),
+				cell.Figure, optional(m.FramesPerSecond), optional(m.P99Nanoseconds), string(m.RateNote), string(m.P99Note), verdict[0], verdict[1])
+			for i := range line {
+				line[i] = series.Inert(line[i])
+			}
+			_ = out.Write(line)
 		}
 	}
 	out.Flush()

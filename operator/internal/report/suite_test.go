@@ -42,18 +42,18 @@ func TestSuiteTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `Suite run bench/nightly-7
-Succeeded  Unknown, Progressing: 3 of 4 measurements have ended, 1 failed
+Execution  Unknown, Progressing: 3 of 4 measurements have ended, 1 failed
 Subject    fw 1.4.2, revision abc
 Order      random in each repeat, by seed 7
 Time left  about 2 min 40 s
 Now        nightly-7-iptables-rules-0-2: throughput, 64 bytes, 40 %
-Control    -0.12 % between the two means of the control cell, which measure the same
+Control    -0.12 % between the two means of the control cell, which measure the same. It is one draw: about half of all equal pairs differ by more
 
 CELLS
-Cell              State      Done  Of         kfps  P99 us  Why
-----------------  ---------  ----  ------  -------  ------  -----------
-nftables-rules-0  Succeeded   2/2  64 NDR  171.634  254.78
-iptables-rules-0  Running     1/2  -             -       -  NotAccepted
+Cell              State      Done  Of         kfps  Range %  P99 us  Range %  Why
+----------------  ---------  ----  ------  -------  -------  ------  -------  -----------
+nftables-rules-0  Succeeded   2/2  64 NDR  171.634        -  254.78        -
+iptables-rules-0  Running     1/2  -             -        -       -        -  NotAccepted
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
@@ -65,14 +65,69 @@ func TestSuiteCSV(t *testing.T) {
 	if err := WriteSuite(&out, execution(), SuiteState{}, FormatCSV, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `suiteRun,cell,axis:backend,axis:rules,repeat,run,state,attempts,reason,seconds,of,framesPerSecond,p99Nanoseconds
-nightly-7,nftables-rules-0,nftables,0,1,nightly-7-nftables-rules-0-1,Succeeded,1,Succeeded,250,64 NDR,171634,254780
-nightly-7,nftables-rules-0,nftables,0,2,nightly-7-nftables-rules-0-2-attempt-2,Succeeded,2,Succeeded,260,64 NDR,,
-nightly-7,iptables-rules-0,iptables,0,1,nightly-7-iptables-rules-0-1,Failed,1,NotAccepted,0,,,
-nightly-7,iptables-rules-0,iptables,0,2,,Pending,0,,0,,,
+	const want = `suiteRun,cell,axis:backend,axis:rules,repeat,run,state,attempts,reason,seconds,of,framesPerSecond,p99Nanoseconds,rateNote,p99Note,cellVerdict,cellGated
+nightly-7,nftables-rules-0,nftables,0,1,nightly-7-nftables-rules-0-1,Succeeded,1,Succeeded,250,64 NDR,171634,254780,,,,
+nightly-7,nftables-rules-0,nftables,0,2,nightly-7-nftables-rules-0-2-attempt-2,Succeeded,2,Succeeded,260,64 NDR,,,,,,
+nightly-7,iptables-rules-0,iptables,0,1,nightly-7-iptables-rules-0-1,Failed,1,NotAccepted,0,,,,,,,
+nightly-7,iptables-rules-0,iptables,0,2,,Pending,0,,0,,,,,,,
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestSuiteCSVHasNoFormulas checks that a spreadsheet computes no cell, and that numbers and verdicts are as they are.
+func TestSuiteCSVHasNoFormulas(t *testing.T) {
+	e := execution()
+	e.Status.Cells = e.Status.Cells[:1]
+	e.Status.Cells[0].Measurements = e.Status.Cells[0].Measurements[:1]
+	e.Status.Cells[0].Measurements[0].RateNote = v1alpha1.NoteAtLeast
+	judged := &v1alpha1.RegressionStatus{Cells: []v1alpha1.CellVerdict{{Name: "nftables-rules-0", Verdict: "Regression", Gated: true}}}
+	for value, want := range map[v1alpha1.AxisLabel]string{
+		`=HYPERLINK("x")`: `"'=HYPERLINK(""x"")",`, "@a": ",'@a,", "+a": ",'+a,", "-a": ",'-a,", "\t=1": "'\t=1", "-0.5": ",-0.5,", "-7": ",-7,", "a": ",a,",
+	} {
+		e.Status.Cells[0].Values = map[string]v1alpha1.AxisLabel{"backend": value}
+		var out bytes.Buffer
+		if err := WriteSuite(&out, e, SuiteState{Judged: judged}, FormatCSV, Options{}); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %v, want %s in\n%s", value, err, want, out.String())
+		}
+		if end := "171634,254780,AtLeast,,Regression,true\n"; !strings.HasSuffix(out.String(), end) {
+			t.Errorf("want %q at the end of\n%s", end, out.String())
+		}
+	}
+}
+
+// TestSuiteFiguresThatAreNoValues checks what a table shows of floors, doubtful figures and the range of values.
+func TestSuiteFiguresThatAreNoValues(t *testing.T) {
+	rate := func(value int64, note v1alpha1.FigureNote) v1alpha1.SuiteMeasurement {
+		return v1alpha1.SuiteMeasurement{State: v1alpha1.MeasurementSucceeded, FramesPerSecond: &value, RateNote: note}
+	}
+	for name, test := range map[string]struct {
+		mean    *int64
+		repeats []v1alpha1.SuiteMeasurement
+		want    repeatedCell
+	}{
+		"values":           {ptr.To[int64](102_000), []v1alpha1.SuiteMeasurement{rate(100_000, ""), rate(104_000, "")}, repeatedCell{"102.000", "3.92", ""}},
+		"one value":        {ptr.To[int64](100_000), []v1alpha1.SuiteMeasurement{rate(100_000, "")}, repeatedCell{"100.000", "-", ""}},
+		"nothing measured": {nil, []v1alpha1.SuiteMeasurement{{State: v1alpha1.MeasurementPending}}, repeatedCell{"-", "-", ""}},
+		"a floor among values": {ptr.To[int64](102_000), []v1alpha1.SuiteMeasurement{rate(100_000, ""), rate(900_000, v1alpha1.NoteAtLeast), rate(104_000, "")},
+			repeatedCell{"102.000", "3.92", "1 of 3 rates are no values (1 at least)"}},
+		"floors":           {nil, []v1alpha1.SuiteMeasurement{rate(100_000, v1alpha1.NoteAtLeast), rate(102_000, v1alpha1.NoteAtLeast)}, repeatedCell{">= 101.000", "-", "2 of 2 rates are no values (2 at least)"}},
+		"a floor, a doubt": {nil, []v1alpha1.SuiteMeasurement{rate(100_000, v1alpha1.NoteAtLeast), rate(102_000, v1alpha1.NoteDoubtful)}, repeatedCell{"? 101.000", "-", "2 of 2 rates are no values (1 at least, 1 in doubt)"}},
+	} {
+		cell := &v1alpha1.SuiteCell{Name: "base", FramesPerSecond: test.mean, Measurements: test.repeats}
+		if got := repeatedRate(cell, asciiLetters); got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+		if row, why := suiteRow(cell, asciiLetters); row[4] != test.want.text || row[5] != test.want.spread || why != test.want.leftOut {
+			t.Errorf("%s: the row is %v, %q", name, row, why)
+		}
+	}
+	e := execution()
+	e.Spec.Template.Matrix.Axes = []v1alpha1.Axis{{Name: "backend"}, {Name: "rules"}}
+	e.Status.Cells[0].FramesPerSecond, e.Status.Cells[0].Measurements[0].RateNote = nil, v1alpha1.NoteAtLeast
+	if s := matrixSection(e, asciiLetters); s.rows[0][1] != ">= 171.634" {
+		t.Errorf("the matrix has %v", s.rows)
 	}
 }
 
@@ -126,18 +181,18 @@ Regression  Confirmed  base  ThroughputFramesPerSecond 64 NDR  it fell by 5.0 %
 // TestSuiteCellVerdicts checks the column of the cells' verdicts, in the table and in the report.
 func TestSuiteCellVerdicts(t *testing.T) {
 	e := execution()
-	judged := &v1alpha1.RegressionStatus{Message: "of 2 series", Cells: []v1alpha1.CellVerdict{{Name: "nftables-rules-0", Verdict: "Regression", Gated: true}}}
+	judged := &v1alpha1.RegressionStatus{Execution: e.Name, Message: "of 2 series", Cells: []v1alpha1.CellVerdict{{Name: "nftables-rules-0", Verdict: "Regression", Gated: true}}}
 	const want = `
-Cell              State      Done  Of         kfps  P99 us  Series             Why
-----------------  ---------  ----  ------  -------  ------  -----------------  -----------
-nftables-rules-0  Succeeded   2/2  64 NDR  171.634  254.78  Regression, gated
-iptables-rules-0  Running     1/2  -             -       -  -                  NotAccepted
+Cell              State      Done  Of         kfps  Range %  P99 us  Range %  Series             Why
+----------------  ---------  ----  ------  -------  -------  ------  -------  -----------------  -----------
+nftables-rules-0  Succeeded   2/2  64 NDR  171.634        -  254.78        -  Regression, gated
+iptables-rules-0  Running     1/2  -             -        -       -        -  -                  NotAccepted
 `
 	var table, written bytes.Buffer
 	if err := WriteSuite(&table, e, SuiteState{Judged: judged}, FormatTable, Options{ASCII: true}); err != nil || !strings.Contains(table.String(), want) {
 		t.Errorf("%v\n%s", err, table.String())
 	}
-	doc := BuildSuite(e, nil, judged, "", time.Time{})
+	doc := BuildSuite(e, nil, suiteOf(e, judged), "", time.Time{})
 	if err := WriteSuiteReport(&written, e, doc, FormatTable, Options{ASCII: true}); err != nil || !strings.Contains(written.String(), want) || !strings.Contains(written.String(), "Verdicts  of 2 series") {
 		t.Errorf("%v\n%s", err, written.String())
 	}

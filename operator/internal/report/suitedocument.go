@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -29,9 +30,16 @@ type SuiteDocument struct {
 	// Subject is what was tested; absent where the suite does not say it.
 	Subject *v1alpha1.Subject `json:"subject,omitempty"`
 	// Planned and Succeeded are the execution's conditions.
-	Planned   Outcome                    `json:"planned"`
-	Succeeded Outcome                    `json:"succeeded"`
-	Counts    v1alpha1.MeasurementCounts `json:"counts"`
+	Planned   Outcome `json:"planned"`
+	Succeeded Outcome `json:"succeeded"`
+	// Suite is the condition Succeeded of the suite; absent where it says nothing of this execution. Ready is its condition Ready where that is False.
+	Suite *Outcome `json:"suite,omitempty"`
+	Ready *Outcome `json:"ready,omitempty"`
+	// Gate is True where the gate of the suite passes the execution; absent without a gate.
+	Gate   *Outcome                   `json:"gate,omitempty"`
+	Counts v1alpha1.MeasurementCounts `json:"counts"`
+	// Axes are those of the matrix.
+	Axes []SuiteAxis `json:"axes,omitempty"`
 	// ControlDifferencePartsPerMillion is that between the two means of the control cell; absent without one.
 	ControlDifferencePartsPerMillion *int64      `json:"controlDifferencePartsPerMillion,omitempty"`
 	Cells                            []SuiteCell `json:"cells"`
@@ -55,12 +63,20 @@ type Execution struct {
 	CompletionTime *metav1.Time              `json:"completionTime,omitempty"`
 }
 
+// SuiteAxis is an axis of the matrix. Figures can be fitted over a Numeric one.
+type SuiteAxis struct {
+	Name string            `json:"name"`
+	Kind v1alpha1.AxisKind `json:"kind"`
+	// Path is that of the field that the values are set to; absent for variants.
+	Path string `json:"path,omitempty"`
+}
+
 // SuiteCell is a cell with its measurements.
 type SuiteCell struct {
 	Name   string                        `json:"name"`
 	Values map[string]v1alpha1.AxisLabel `json:"values,omitempty"`
 	State  v1alpha1.MeasurementState     `json:"state"`
-	// Figure says which size and goal the figures are of. They are the means over the repeats.
+	// Figure says which size and goal the figures are of. They are the means over the repeats whose figures are values.
 	Figure          string             `json:"figure,omitempty"`
 	FramesPerSecond *int64             `json:"framesPerSecond,omitempty"`
 	P99Nanoseconds  *int64             `json:"p99Nanoseconds,omitempty"`
@@ -89,10 +105,9 @@ func OutcomeOf(run *v1alpha1.BenchmarkRun) RunOutcome {
 	return RunOutcome{outcome(run.Status.Conditions, v1alpha1.ConditionSucceeded).Message, slices.Clone(run.Status.Acceptance)}
 }
 
-// BuildSuite makes the document of an execution from those of its runs that exist, by their names, and from what its suite says of the series after it, or
-// nil.
-func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcome, judged *v1alpha1.RegressionStatus, version string, now time.Time) SuiteDocument {
-	status := execution.Status.DeepCopy()
+// BuildSuite makes the document of an execution from those of its runs that exist, by their names, and from its suite, which is nil where there is none.
+func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcome, of *v1alpha1.BenchmarkSuite, version string, now time.Time) SuiteDocument {
+	status, state := execution.Status.DeepCopy(), StateOf(of, execution)
 	doc := SuiteDocument{
 		APIVersion: APIVersion, Kind: SuiteKind, GeneratedAt: now.UTC(), Completeness: Partial,
 		Execution: Execution{
@@ -100,14 +115,18 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 			Order: execution.Spec.Template.Order, Seed: status.Seed, StartTime: status.StartTime, CompletionTime: status.CompletionTime,
 		},
 		Subject: execution.Subject(), Planned: outcome(status.Conditions, v1alpha1.ConditionPlanned), Succeeded: outcome(status.Conditions, v1alpha1.ConditionSucceeded),
-		Counts: status.Counts, ControlDifferencePartsPerMillion: status.ControlDifferencePartsPerMillion, Cells: []SuiteCell{}, Regression: judged, WrittenBy: version,
+		Suite: state.Suite, Ready: state.NotReady, Gate: GateOutcome(of, execution),
+		Counts: status.Counts, ControlDifferencePartsPerMillion: status.ControlDifferencePartsPerMillion, Cells: []SuiteCell{}, Regression: state.Judged, WrittenBy: version,
+	}
+	for _, axis := range execution.Spec.Template.Matrix.Axes {
+		doc.Axes = append(doc.Axes, SuiteAxis{Name: axis.Name, Kind: cmp.Or(axis.Kind, v1alpha1.AxisCategory), Path: axis.Path})
 	}
 	if doc.Succeeded.Status == metav1.ConditionTrue {
 		doc.Completeness = Complete
 	}
 	for i := range status.Cells {
 		cell := &status.Cells[i]
-		of := SuiteCell{Name: cell.Name, Values: cell.Values, State: cell.State, Figure: cell.Figure, FramesPerSecond: cell.FramesPerSecond, P99Nanoseconds: cell.P99Nanoseconds, Measurements: []SuiteMeasurement{}}
+		described := SuiteCell{Name: cell.Name, Values: cell.Values, State: cell.State, Figure: cell.Figure, FramesPerSecond: cell.FramesPerSecond, P99Nanoseconds: cell.P99Nanoseconds, Measurements: []SuiteMeasurement{}}
 		for repeat, m := range cell.Measurements {
 			measured := SuiteMeasurement{SuiteMeasurement: m}
 			if m.Attempts > 0 {
@@ -117,9 +136,9 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 			if m.State == v1alpha1.MeasurementFailed {
 				measured.Message = runs[measured.Run].Message
 			}
-			of.Measurements = append(of.Measurements, measured)
+			described.Measurements = append(described.Measurements, measured)
 		}
-		doc.Cells = append(doc.Cells, of)
+		doc.Cells = append(doc.Cells, described)
 	}
 	return doc
 }
@@ -149,7 +168,7 @@ func WriteSuiteReport(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, doc Su
 	case FormatJSON:
 		return encodeJSON(w, doc)
 	case FormatCSV:
-		return writeSuiteCSV(w, execution)
+		return writeSuiteCSV(w, execution, doc.Regression)
 	case FormatJUnit:
 		return writeSuiteJUnit(w, doc)
 	}
@@ -158,10 +177,10 @@ func WriteSuiteReport(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, doc Su
 }
 
 func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument, l letters) []section {
-	state := SuiteState{Judged: doc.Regression}
+	state := SuiteState{Suite: doc.Suite, NotReady: doc.Ready, Judged: doc.Regression}
 	parts := suiteSections(execution, state, l)
-	for _, part := range []section{matrixSection(execution, doc), suiteVerdicts(doc), suiteFailures(doc)} {
-		if len(part.rows) > 0 {
+	for _, part := range []section{matrixSection(execution, l), suiteVerdicts(doc), suiteFailures(doc)} {
+		if len(part.rows)+len(part.notes) > 0 {
 			parts = append(parts, part)
 		}
 	}
@@ -171,17 +190,18 @@ func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocumen
 // maxMatrixColumns is the most values that the last axis has in a table that people can read.
 const maxMatrixColumns = 12
 
-// matrixSection shows the throughput of the cells over the last axis, where there are two axes or more. Cells that do not have
-// all axes are in the table of cells alone.
-func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument) section {
+// matrixSection shows the throughput of the cells over the last axis, where there are two axes or more, or says why it does not. Cells that do not
+// have all axes are in the table of cells alone.
+func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, l letters) section {
 	axes := execution.Spec.Template.Matrix.Axes
 	if len(axes) < 2 {
 		return section{}
 	}
 	rest, last := axes[:len(axes)-1], axes[len(axes)-1].Name
-	var cells []SuiteCell
+	var cells []*v1alpha1.SuiteCell
 	var values []v1alpha1.AxisLabel
-	for _, cell := range doc.Cells {
+	for i := range execution.Status.Cells {
+		cell := &execution.Status.Cells[i]
 		if len(cell.Values) != len(axes) {
 			continue
 		}
@@ -190,7 +210,8 @@ func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument) sec
 		}
 	}
 	if len(values) > maxMatrixColumns {
-		return section{}
+		return section{title: "Matrix", notes: []string{fmt.Sprintf(
+			"It is left out: the last axis, %s, has %d values, and a table has at most %d. List another axis last, or take the CSV.", last, len(values), maxMatrixColumns)}}
 	}
 	s := section{title: "Matrix, kfps by " + last}
 	for _, axis := range rest {
@@ -212,7 +233,7 @@ func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument) sec
 		}
 		// The first has the place: the control cell has the values of the one that it repeats.
 		if place := &rows[key][len(rest)+slices.Index(values, cell.Values[last])]; *place == none {
-			*place = known(cell.FramesPerSecond, kiloFrames)
+			*place = repeatedRate(cell, l).text
 		}
 	}
 	return s
@@ -255,8 +276,8 @@ func suiteFailures(doc SuiteDocument) section {
 	return s
 }
 
-// writeSuiteJUnit writes a test suite for the execution, with a case for its outcome and one for each repeat of each cell. Names of
-// cases have the suite's name and not the execution's, so that a CI system keeps their history. What has not ended fails.
+// writeSuiteJUnit writes a test suite for the execution, with a case for its outcome, those of the gate and of the series, and one for each
+// repeat of each cell. Names of cases have the suite's name and not the execution's, so that a CI system keeps their history. What has not ended fails.
 func writeSuiteJUnit(w io.Writer, doc SuiteDocument) error {
 	class := fmt.Sprintf("vnfbench.%s.%s", doc.Execution.Namespace, doc.Execution.Suite)
 	out := junitSuite{
@@ -280,7 +301,7 @@ func writeSuiteJUnit(w io.Writer, doc SuiteDocument) error {
 	default:
 		executed.Failure = &junitFailure{Type: v1alpha1.ReasonProgressing, Message: "the execution has not ended"}
 	}
-	out.Cases = append(out.Cases, executed)
+	out.Cases = append(append(out.Cases, executed), gateCases(class, doc)...)
 	for _, cell := range doc.Cells {
 		for repeat, m := range cell.Measurements {
 			c := junitCase{ClassName: class + "." + cell.Name, Name: fmt.Sprintf("repeat %d", repeat+1), Time: strconv.FormatInt(m.Seconds, 10)}

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -79,8 +80,26 @@ nightly-7-iptables-rules-0-1  NotAccepted  fast: 100 is less than 200
 	}
 	one := execution()
 	one.Spec.Template.Matrix.Axes = []v1alpha1.Axis{{Name: "rules"}}
-	if s := matrixSection(one, BuildSuite(one, nil, nil, "", time.Time{})); len(s.rows) > 0 {
+	if s := matrixSection(one, asciiLetters); len(s.rows) > 0 {
 		t.Errorf("one axis has a matrix: %v", s.rows)
+	}
+}
+
+// TestSuiteAxes checks that the document says over which axes figures can be fitted, and that a matrix that is left out says so.
+func TestSuiteAxes(t *testing.T) {
+	e := execution()
+	e.Spec.Template.Matrix.Axes = []v1alpha1.Axis{{Name: "backend"}, {Name: "rules", Kind: v1alpha1.AxisNumeric, Path: "chain[fw].firewall.rules"}}
+	for i := range maxMatrixColumns + 1 {
+		e.Status.Cells = append(e.Status.Cells, v1alpha1.SuiteCell{Name: fmt.Sprint(i), Values: map[string]v1alpha1.AxisLabel{"backend": "nftables", "rules": v1alpha1.AxisLabel(fmt.Sprint(i))}})
+	}
+	doc := BuildSuite(e, nil, nil, "", time.Time{})
+	want := []SuiteAxis{{"backend", v1alpha1.AxisCategory, ""}, {"rules", v1alpha1.AxisNumeric, "chain[fw].firewall.rules"}}
+	if diff := cmp.Diff(want, doc.Axes); diff != "" {
+		t.Error(diff)
+	}
+	var out bytes.Buffer
+	if err := WriteSuiteReport(&out, e, doc, FormatTable, Options{ASCII: true}); err != nil || !strings.Contains(out.String(), "MATRIX\nIt is left out: the last axis, rules, has 13 values, and a table has at most 12.") {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 

@@ -107,7 +107,8 @@ func record(m *v1alpha1.SuiteMeasurement, s *scope, d decision) {
 		m.Seconds = int64(end.Sub(start.Time) / time.Second)
 	}
 	if summary := s.run.Status.Summary; summary != nil {
-		m.FramesPerSecond, m.P99Nanoseconds = summary.FramesPerSecond, summary.P99Nanoseconds
+		m.FramesPerSecond, m.RateNote = summary.FramesPerSecond, summary.RateNote
+		m.P99Nanoseconds, m.P99Note = summary.P99Nanoseconds, summary.P99Note
 	}
 }
 
@@ -116,16 +117,16 @@ func setFigures(cell *v1alpha1.SuiteCell, run *v1alpha1.BenchmarkRun) {
 	if run != nil && run.Status.Summary != nil {
 		cell.Figure = strings.TrimSpace(run.Status.Summary.Size + " " + run.Status.Summary.Goal)
 	}
-	cell.FramesPerSecond = mean(cell.Measurements, func(m v1alpha1.SuiteMeasurement) *int64 { return m.FramesPerSecond })
-	cell.P99Nanoseconds = mean(cell.Measurements, func(m v1alpha1.SuiteMeasurement) *int64 { return m.P99Nanoseconds })
+	cell.FramesPerSecond = mean(cell.Measurements, v1alpha1.SuiteMeasurement.Rate)
+	cell.P99Nanoseconds = mean(cell.Measurements, v1alpha1.SuiteMeasurement.P99)
 }
 
-// mean returns that of the figures that there are, or nil.
-func mean(measurements []v1alpha1.SuiteMeasurement, of func(v1alpha1.SuiteMeasurement) *int64) *int64 {
+// mean returns that of the figures that are values, or nil where none is.
+func mean(measurements []v1alpha1.SuiteMeasurement, of func(v1alpha1.SuiteMeasurement) (*int64, v1alpha1.FigureNote)) *int64 {
 	var sum float64
 	var n int
 	for _, m := range measurements {
-		if figure := of(m); figure != nil {
+		if figure, note := of(m); figure != nil && note == "" {
 			sum, n = sum+float64(*figure), n+1
 		}
 	}

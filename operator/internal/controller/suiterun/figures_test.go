@@ -1,0 +1,42 @@
+package suiterun
+
+import (
+	"testing"
+
+	"k8s.io/utils/ptr"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// TestFiguresThatAreNoValues checks that floors and doubtful figures are kept as such, and are in no mean and in no difference of the control.
+func TestFiguresThatAreNoValues(t *testing.T) {
+	s := newScope(t, 5, 2)
+	cells := s.execution.Status.Cells
+	measure := func(cell int, rates ...int64) {
+		for repeat, rate := range rates {
+			s.run = &v1alpha1.BenchmarkRun{}
+			s.run.Status.Summary = &v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &rate, P99Nanoseconds: ptr.To[int64](700)}
+			if rate >= 900 {
+				s.run.Status.Summary.RateNote, s.run.Status.Summary.P99Note = v1alpha1.NoteAtLeast, v1alpha1.NoteDoubtful
+			}
+			record(&cells[cell].Measurements[repeat], s, decision{})
+			setFigures(&cells[cell], s.run)
+		}
+	}
+	measure(0, 100, 900)
+	measure(1, 102, 104)
+	if m := cells[0].Measurements[1]; *m.FramesPerSecond != 900 || m.RateNote != v1alpha1.NoteAtLeast || m.P99Note != v1alpha1.NoteDoubtful {
+		t.Errorf("%+v", m)
+	}
+	if *cells[0].FramesPerSecond != 100 || *cells[0].P99Nanoseconds != 700 || *cells[1].FramesPerSecond != 103 {
+		t.Errorf("the means are %d, %d and %d", *cells[0].FramesPerSecond, *cells[0].P99Nanoseconds, *cells[1].FramesPerSecond)
+	}
+	s.suite.Cells[1].Control = 0
+	if d := s.controlDifference(cells); d == nil || *d != 30_000 {
+		t.Errorf("the control differs by %v, want 30000", ptr.Deref(d, -1))
+	}
+	measure(0, 900, 901)
+	if cells[0].FramesPerSecond != nil || cells[0].P99Nanoseconds != nil || s.controlDifference(cells) != nil {
+		t.Errorf("floors have a mean: %+v", cells[0])
+	}
+}

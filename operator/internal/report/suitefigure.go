@@ -1,0 +1,67 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/statistics"
+)
+
+// repeatedCell is what a table shows of a figure's repeats in one cell.
+type repeatedCell struct {
+	// text is the mean of the values. Where no repeat has a value, it is that of the bounds or of the doubtful figures, and is marked.
+	text string
+	// spread is the range of the values as a share of their mean, in percent.
+	spread string
+	// leftOut says how many figures are no values; "" where all are.
+	leftOut string
+}
+
+// repeatedRate returns what a table shows of a cell's throughput.
+func repeatedRate(cell *v1alpha1.SuiteCell, l letters) repeatedCell {
+	return repeatedFigure(cell.FramesPerSecond, cell.Measurements, v1alpha1.SuiteMeasurement.Rate, "rates", kiloFrames, l)
+}
+
+// repeatedP99 returns what a table shows of a cell's 99th percentile of the delay.
+func repeatedP99(cell *v1alpha1.SuiteCell, l letters) repeatedCell {
+	return repeatedFigure(cell.P99Nanoseconds, cell.Measurements, v1alpha1.SuiteMeasurement.P99, "delays", microseconds, l)
+}
+
+func repeatedFigure(
+	mean *int64, repeats []v1alpha1.SuiteMeasurement, of func(v1alpha1.SuiteMeasurement) (*int64, v1alpha1.FigureNote), what string, write func(int64) string, l letters,
+) repeatedCell {
+	byNote := map[v1alpha1.FigureNote][]int64{}
+	var all []int64
+	for _, m := range repeats {
+		if value, note := of(m); value != nil {
+			byNote[note], all = append(byNote[note], *value), append(all, *value)
+		}
+	}
+	out := repeatedCell{text: known(mean, write), spread: none}
+	if mean == nil && len(all) > 0 {
+		mark := "? "
+		if len(byNote[v1alpha1.NoteAtLeast]) == len(all) {
+			mark = l.atLeast
+		}
+		out.text = mark + write(int64(statistics.Mean(all)))
+	}
+	values := byNote[""]
+	if len(values) > 1 && mean != nil && *mean > 0 {
+		out.spread = percent(int64(1e6 * float64(slices.Max(values)-slices.Min(values)) / float64(*mean)))
+	}
+	if n := len(all) - len(values); n > 0 {
+		var kinds []string
+		for _, kind := range []struct {
+			note  v1alpha1.FigureNote
+			words string
+		}{{v1alpha1.NoteAtLeast, "at least"}, {v1alpha1.NoteAtMost, "at most"}, {v1alpha1.NoteDoubtful, "in doubt"}} {
+			if n := len(byNote[kind.note]); n > 0 {
+				kinds = append(kinds, fmt.Sprintf("%d %s", n, kind.words))
+			}
+		}
+		out.leftOut = fmt.Sprintf("%d of %d %s are no values (%s)", n, len(all), what, strings.Join(kinds, ", "))
+	}
+	return out
+}
