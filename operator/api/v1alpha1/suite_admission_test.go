@@ -241,7 +241,7 @@ func TestSuitesOfPagesAreAdmitted(t *testing.T) {
 				}
 				isWhole := false
 				if template, ok := fields["spec"].(map[string]any)["template"].(map[string]any); ok {
-					// goodSuite has an axis of its own.
+					// goodSuite has another axis.
 					if isWhole = template["experiment"] != nil; isWhole {
 						unstructured.RemoveNestedField(o.Object, "spec", "template")
 					}

@@ -41,7 +41,7 @@ func (r *Reconciler) perform(ctx context.Context, s *scope, d *decision) error {
 	case actConfirm:
 		return r.confirm(ctx, s, d)
 	case actSuspend:
-		// The annotation tells what the suite suspended from what someone else did.
+		// The annotation says that the suite suspended it, and no one else.
 		by := "null"
 		if d.suspend {
 			by = `"true"`

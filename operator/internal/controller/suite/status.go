@@ -256,7 +256,7 @@ func eventsBetween(before, after *v1alpha1.BenchmarkSuiteStatus, d decision) []r
 	return events
 }
 
-// skippedEvent says that a time of the schedule has no execution of its own.
+// skippedEvent says that a time of the schedule has no execution.
 func skippedEvent(scheduled time.Time, why string) reporting.Event {
 	return reporting.Event{Kind: corev1.EventTypeWarning, Reason: v1alpha1.ReasonScheduleSkipped, Message: fmt.Sprintf("no execution for %s: %s", scheduled.UTC().Format(time.RFC3339), why)}
 }
