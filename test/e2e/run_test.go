@@ -186,8 +186,8 @@ func checkReports(t *testing.T, ns string) {
 			}
 		}
 	}
-	file := filepath.Join(t.TempDir(), "report.json")
-	for _, args := range [][]string{{"report", "router", "-o", "json", "--trials", "--output-file", file}, {"replay", file}} {
+	file := filepath.Join(t.TempDir(), "router.json.zst")
+	for _, args := range [][]string{{"export", "router", "--output-file", file}, {"replay", file}, {"report", file}} {
 		if out, code := command(t, "kubectl-vnfbench", append([]string{"-n", ns}, args...)...); code != 0 {
 			t.Errorf("%s ended with code %d and printed:\n%s", args[0], code, out)
 		}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +21,11 @@ const compareHelp = `Set the results of BenchmarkRuns side by side, a column for
 The other runs are compared with the first: each of their figures is followed by
 its change from the first run's. Notes above the table say what else differs
 (testbed, nodes, traffic, measurements) and whether a processor is emulated. The
-exit code says whether the comparison could be written, not how it came out.`
+exit code says whether the comparison could be written, not how it came out.
+
+A name that ends in .json or .json.zst, or begins with a folder such as ./, is the
+file of a document that "export" wrote. Documents and runs can be mixed. With
+documents alone no cluster is asked. A run whose name ends so is run/NAME.`
 
 // comparing is what the user asks for.
 type comparing struct {
@@ -30,29 +36,23 @@ type comparing struct {
 func newCompareCommand(streams genericiooptions.IOStreams, connect func() (*cluster, error)) *cobra.Command {
 	var c comparing
 	command := &cobra.Command{
-		Use:   "compare RUN RUN...",
+		Use:   "compare {RUN | DOCUMENT} {RUN | DOCUMENT}...",
 		Short: "Set the results of runs side by side",
 		Long:  compareHelp,
 		Example: "  kubectl vnfbench compare router-pod router-vm-virtio router-vm-e1000\n" +
+			"  kubectl vnfbench compare last-year.json.zst router-pod\n" +
 			"  kubectl vnfbench compare before after -o csv --output-file change.csv",
 		Args:              runNames,
-		ValidArgsFunction: completeFurtherRuns(connect),
+		ValidArgsFunction: orDocuments(completeFurtherRuns(connect)),
 		RunE: func(command *cobra.Command, args []string) error {
 			format, err := c.check()
 			if err != nil {
 				return err
 			}
-			from, err := connect()
-			if err != nil {
-				return err
-			}
 			var docs []report.Document
+			connect := sync.OnceValues(connect)
 			for _, name := range args {
-				run, err := from.run(command.Context(), name)
-				if err != nil {
-					return err
-				}
-				doc, err := report.Build(run, report.Source{}, time.Now())
+				doc, err := compared(command.Context(), name, connect, streams)
 				if err != nil {
 					return err
 				}
@@ -67,6 +67,29 @@ func newCompareCommand(streams genericiooptions.IOStreams, connect func() (*clus
 	// The only error is a flag that does not exist.
 	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(namesOf(report.ComparisonFormats()), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return command
+}
+
+// compared returns the document of a file, or makes one of a run.
+func compared(ctx context.Context, argument string, connect func() (*cluster, error), streams genericiooptions.IOStreams) (report.Document, error) {
+	if isDocument(argument) {
+		return shownDocument(argument, streams)
+	}
+	kind, name, err := kindOf(argument)
+	if err == nil && kind != kindRun {
+		err = fmt.Errorf("compare is for runs and their documents, and %q is a %s", argument, kind)
+	}
+	if err != nil {
+		return report.Document{}, err
+	}
+	from, err := connect()
+	if err != nil {
+		return report.Document{}, err
+	}
+	run, err := from.run(ctx, name)
+	if err != nil {
+		return report.Document{}, err
+	}
+	return report.Build(run, report.Source{}, time.Now())
 }
 
 func (c comparing) check() (report.Format, error) {

@@ -15,10 +15,10 @@ import (
 
 const distributionHelp = `Write percentiles or the whole distribution of delays as CSV.
 
-The document is one that "report -o json --trials" wrote; "-" reads it from the
-standard input. Trials of latency, fixed loads and soaks keep the distributions of
-delay and lateness as far as the results have room. Those of all repeats are merged.
-Values are the upper ends of buckets, which are at most 1 % wide.`
+The document is one that "export" wrote; "-" reads it from the standard input.
+Trials of latency, fixed loads and soaks keep the distributions of delay, lateness
+and delay variation as far as the results have room. Those of all repeats are
+merged. Values are the upper ends of buckets, which are at most 1 % wide.`
 
 // distributing is what the user asks for.
 type distributing struct {
@@ -34,8 +34,8 @@ func newDistributionCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "distribution DOCUMENT",
 		Short: "Write any percentile of the delays",
 		Long:  distributionHelp,
-		Example: "  kubectl vnfbench distribution report.json --size 64 --load pdr50 --percentiles 75,99.5\n" +
-			"  kubectl vnfbench distribution report.json --load idle --cdf --output-file idle.csv",
+		Example: "  kubectl vnfbench distribution router-pod.json.zst --size 64 --load pdr50 --percentiles 75,99.5\n" +
+			"  kubectl vnfbench distribution router-pod.json.zst --load idle --cdf --output-file idle.csv",
 		Args: documentName,
 		RunE: func(_ *cobra.Command, args []string) error {
 			selection, err := d.selection()

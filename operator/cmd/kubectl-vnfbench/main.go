@@ -1,9 +1,9 @@
 // Command kubectl-vnfbench is kubectl's plugin for benchmark runs: "kubectl vnfbench watch" follows
 // a run to its end, "kubectl vnfbench report" writes its result, "kubectl vnfbench compare"
-// compares results, "kubectl vnfbench replay" works out the figures of a result again, and "kubectl
-// vnfbench distribution" writes any percentile of its delays. "kubectl vnfbench suite" shows the cells of a
-// suite, "kubectl vnfbench series" keeps the figures of runs as series, and "kubectl vnfbench judge" finds
-// regressions in them.
+// compares results, "kubectl vnfbench export" writes all that is known about a run to a file, "kubectl
+// vnfbench replay" works out the figures of a result again, and "kubectl vnfbench distribution" writes any
+// percentile of its delays. "kubectl vnfbench suite" shows the cells of a suite, "kubectl vnfbench series" keeps
+// the figures of runs as series, and "kubectl vnfbench judge" finds regressions in them.
 package main
 
 import (
@@ -20,6 +20,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"vnfbench.io/operator/internal/excerpt"
 )
 
 // version is set by the linker in a release.
@@ -71,7 +73,8 @@ func printError(err error, streams genericiooptions.IOStreams) int {
 		code = e.code
 	}
 	if !errors.Is(err, errRunFailed) {
-		fmt.Fprintf(streams.ErrOut, "error: %v\n", err)
+		// A document or an object of the cluster decides what is in it.
+		fmt.Fprintf(streams.ErrOut, "error: %s\n", excerpt.Printable(err.Error()))
 	}
 	return code
 }
@@ -92,7 +95,8 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	flags.AddFlags(command.PersistentFlags())
 
 	connect := func() (*cluster, error) { return newCluster(flags) }
-	command.AddCommand(newWatchCommand(streams, connect), newReportCommand(streams, connect), newCompareCommand(streams, connect), newReplayCommand(streams), newDistributionCommand(streams),
+	command.AddCommand(newWatchCommand(streams, connect), newReportCommand(streams, connect), newCompareCommand(streams, connect),
+		newExportCommand(streams, connect), newReplayCommand(streams), newDistributionCommand(streams),
 		newSuiteCommand(streams, connect), newSeriesCommand(streams, connect), newJudgeCommand(streams, connect))
 	return command
 }

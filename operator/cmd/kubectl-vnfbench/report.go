@@ -19,6 +19,10 @@ import (
 const reportHelp = `Write the result of a BenchmarkRun, of the latest execution of a BenchmarkSuite
 (suite/NAME), or of one BenchmarkSuiteRun (suiterun/NAME).
 
+A name that ends in .json or .json.zst, or begins with a folder such as ./, is the
+file of a document that "export" wrote; "-" reads it from the standard input. Its
+result is written without a cluster. A run whose name ends so is run/NAME.
+
 The report of what is still active is marked as partial. The exit code
 says whether the report could be written, not how the run came out: for that,
 use "watch" or the JUnit format.`
@@ -33,20 +37,31 @@ type reporting struct {
 func newReportCommand(streams genericiooptions.IOStreams, connect func() (*cluster, error)) *cobra.Command {
 	var r reporting
 	command := &cobra.Command{
-		Use:   "report {RUN | suite/NAME | suiterun/NAME}",
+		Use:   "report {RUN | DOCUMENT | suite/NAME | suiterun/NAME}",
 		Short: "Write the result of a run or of a suite",
 		Long:  reportHelp,
 		Example: "  kubectl vnfbench report router-pod\n" +
 			"  kubectl vnfbench report router-pod -o junit --output-file junit.xml\n" +
 			"  kubectl vnfbench report router-pod -o csv --trials\n" +
+			"  kubectl vnfbench report router-pod.json.zst -o markdown\n" +
 			"  kubectl vnfbench report suite/nightly -o markdown\n" +
 			"  kubectl vnfbench report suiterun/nightly-7 -o junit",
 		Args:              runName,
-		ValidArgsFunction: completeRuns(connect),
+		ValidArgsFunction: orDocuments(completeRuns(connect)),
 		RunE: func(command *cobra.Command, args []string) error {
 			format, err := r.check()
 			if err != nil {
 				return err
+			}
+			if isDocument(args[0]) {
+				doc, err := shownDocument(args[0], streams)
+				if err != nil {
+					return err
+				}
+				if r.trials && len(doc.Trials) == 0 {
+					return errNoTrials
+				}
+				return r.write(doc, format, streams)
 			}
 			c, err := connect()
 			if err != nil {
@@ -67,7 +82,11 @@ func newReportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 			if err != nil {
 				return err
 			}
-			return r.write(run, source, format, streams, time.Now())
+			doc, err := report.Build(run, source, time.Now())
+			if err != nil {
+				return err
+			}
+			return r.write(doc, format, streams)
 		},
 	}
 	flags := command.Flags()
@@ -92,18 +111,24 @@ func kindOf(argument string) (kind, name string, err error) {
 	if !found {
 		return kindRun, argument, nil
 	}
-	switch strings.ToLower(word) {
-	case "run", "benchmarkrun", "benchmarkruns", "bmr":
-		kind = kindRun
-	case "suite", "benchmarksuite", "benchmarksuites", "bms":
-		kind = kindSuite
-	case "suiterun", "benchmarksuiterun", "benchmarksuiteruns", "bmsr":
-		kind = kindSuiteRun
-	}
+	kind = kindNamed(word)
 	if kind == "" || name == "" {
 		return "", "", fmt.Errorf("%q names no object: give the name of a run, suite/NAME, or suiterun/NAME", argument)
 	}
 	return kind, name, nil
+}
+
+// kindNamed returns the kind that a word names as kubectl does, or "".
+func kindNamed(word string) string {
+	switch strings.ToLower(word) {
+	case "run", "benchmarkrun", "benchmarkruns", "bmr":
+		return kindRun
+	case "suite", "benchmarksuite", "benchmarksuites", "bms":
+		return kindSuite
+	case "suiterun", "benchmarksuiterun", "benchmarksuiteruns", "bmsr":
+		return kindSuiteRun
+	}
+	return ""
 }
 
 // writeSuite writes the report of an execution.
@@ -177,11 +202,7 @@ func (r reporting) source(ctx context.Context, c *cluster, run *v1alpha1.Benchma
 	return source, err
 }
 
-func (r reporting) write(run *v1alpha1.BenchmarkRun, source report.Source, format report.Format, streams genericiooptions.IOStreams, now time.Time) error {
-	doc, err := report.Build(run, source, now)
-	if err != nil {
-		return err
-	}
+func (r reporting) write(doc report.Document, format report.Format, streams genericiooptions.IOStreams) error {
 	var text bytes.Buffer
 	if err := report.Write(&text, doc, format, report.Options{Trials: r.trials, ASCII: !unicodeLocale(os.Getenv)}); err != nil {
 		return err

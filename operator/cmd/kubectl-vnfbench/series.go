@@ -24,8 +24,8 @@ import (
 
 const seriesHelp = `Make points of series from documents, and keep them in a store.
 
-A document is one that "report -o json" wrote; "-" reads it from the standard
-input. Each figure that a baseline compares is a point of a separate series, named by
+A document is one that "export" or "report -o json" wrote; "-" reads it from the
+standard input. Each figure that a baseline compares is a point of a separate series, named by
 the experiment, the testbed and the figure. A point keeps its repeats, bound,
 cause, doubts and warnings, the generator's calibration, the platform and the
 subject: what was tested, which you name.
@@ -56,8 +56,8 @@ func newSeriesCommand(streams genericiooptions.IOStreams, connect func() (*clust
 		Use:   "series [DOCUMENT...]",
 		Short: "Keep the figures of runs as series",
 		Long:  seriesHelp,
-		Example: "  kubectl vnfbench report router-61 -o json --output-file report.json\n" +
-			"  kubectl vnfbench series report.json --store history --revision 3f2a1c0\n" +
+		Example: "  kubectl vnfbench export router-61\n" +
+			"  kubectl vnfbench series router-61.json.zst --store history --revision 3f2a1c0\n" +
 			"  kubectl vnfbench series --store history -o csv --output-file history.csv\n" +
 			"  kubectl vnfbench series --suite nightly -o table\n" +
 			"  kubectl vnfbench series --suite nightly --store history\n" +
@@ -95,9 +95,9 @@ func (k keeping) run(ctx context.Context, args []string, streams genericiooption
 	case k.from != "" && k.store == "":
 		return errors.New("--import needs --store, the folder to which points are added")
 	case k.store == "" && k.suite == "" && len(args) == 0:
-		return errors.New("give the names of documents, --suite or --store; `kubectl vnfbench report RUN -o json` writes a document")
+		return errors.New("give the names of documents, --suite or --store; `kubectl vnfbench export RUN` writes a document")
 	}
-	points, err := k.points(ctx, args, streams.In, connect)
+	points, err := k.points(ctx, args, streams, connect)
 	if err != nil {
 		return err
 	}
@@ -124,10 +124,10 @@ func (k keeping) run(ctx context.Context, args []string, streams genericiooption
 }
 
 // points reads the documents, the file to import or what the operator keeps.
-func (k keeping) points(ctx context.Context, documents []string, standardInput io.Reader, connect func() (*cluster, error)) ([]series.Point, error) {
+func (k keeping) points(ctx context.Context, documents []string, streams genericiooptions.IOStreams, connect func() (*cluster, error)) ([]series.Point, error) {
 	switch {
 	case k.from != "":
-		return readPointsFile(k.from, standardInput)
+		return readPointsFile(k.from, streams.In)
 	case k.suite != "":
 		return keptPoints(ctx, k.suite, connect)
 	}
@@ -141,7 +141,7 @@ func (k keeping) points(ctx context.Context, documents []string, standardInput i
 	}
 	var all []series.Point
 	for _, name := range documents {
-		doc, err := readDocument(name, standardInput)
+		doc, err := shownDocument(name, streams)
 		if err != nil {
 			return nil, err
 		}

@@ -157,6 +157,8 @@ type Distributions struct {
 	Delay string `json:"delay,omitempty"`
 	// Lateness is that of Lateness; empty where the driver does not separate it.
 	Lateness string `json:"lateness,omitempty"`
+	// DelayVariation is that of DelayVariation; empty where the driver does not count it.
+	DelayVariation string `json:"delayVariation,omitempty"`
 }
 
 // Jitter is RFC 3550 section 6.4.1's running mean with gain 1/16, over the trial: all values after
@@ -247,8 +249,8 @@ type DirectionOutcome struct {
 	// DelayVariation is |D(i)-D(i-1)| of frames that arrived one after the
 	// other in sequence: the absolute IPDV (RFC 3393, RFC 5481 section 4.1).
 	DelayVariation Delays `json:"delayVariation,omitzero"`
-	// Distributions are whole, where Latency and Lateness are figures of them. Records have them as
-	// far as there is room.
+	// Distributions are whole, where Latency, Lateness and DelayVariation are figures of them. Records
+	// have them as far as there is room.
 	Distributions *Distributions `json:"distributions,omitempty"`
 	// Jitter is nil if fewer than two frames were timed, and if the driver does not count it.
 	Jitter *Jitter `json:"jitter,omitempty"`

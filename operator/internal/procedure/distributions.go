@@ -17,8 +17,8 @@ const (
 )
 
 // FitDistributions returns an outcome with the distributions that its record may keep, after the
-// earlier records: those of trials whose delays are figures and of searches, in all directions alike. Where both do
-// not fit it keeps the delay and not the lateness. They take at most a sixth of what the records
+// earlier records: those of trials whose delays are figures and of searches, in all directions alike. Where all do
+// not fit it leaves out first the delay variation, which searches never keep, and then the lateness. They take at most a sixth of what the records
 // leave free, so that they do not prevent a measurement. Trials whose delays are figures have an equal share each, and
 // searches what these leave.
 func FitDistributions(instr measure.Instructions, records []measure.Record, stage measure.Stage, outcome measure.Outcome) measure.Outcome {
@@ -29,14 +29,21 @@ func FitDistributions(instr measure.Instructions, records []measure.Record, stag
 	case m != nil && m.distributions():
 		room = distributionRoom(instr, records)
 	}
-	delay, lateness := distributionBytes(outcome)
+	bytes := distributionBytes(outcome)
 	outcome.Directions = slices.Clone(outcome.Directions)
 	for i, d := range outcome.Directions {
-		switch {
-		case d.Distributions == nil || delay+lateness <= room:
-		case delay <= room:
-			outcome.Directions[i].Distributions = &measure.Distributions{Delay: d.Distributions.Delay}
-		default:
+		if d.Distributions == nil {
+			continue
+		}
+		kept := *d.Distributions
+		if stage == measure.StageThroughput || bytes.all() > room {
+			kept.DelayVariation = ""
+		}
+		if bytes.delay+bytes.lateness > room {
+			kept.Lateness = ""
+		}
+		outcome.Directions[i].Distributions = &kept
+		if bytes.delay > room {
 			outcome.Directions[i].Distributions = nil
 		}
 	}
@@ -74,22 +81,31 @@ func distributionShares(instr measure.Instructions) (all, figures, share int) {
 // keep one.
 func distributionsOf(records []measure.Record) (taken, figures int) {
 	for _, r := range records {
-		delay, lateness := distributionBytes(r.Outcome)
-		taken += delay + lateness
-		if r.Stage != measure.StageThroughput && delay > 0 {
+		bytes := distributionBytes(r.Outcome)
+		taken += bytes.all()
+		if r.Stage != measure.StageThroughput && bytes.delay > 0 {
 			figures++
 		}
 	}
 	return taken, figures
 }
 
-// distributionBytes returns what the distributions of all directions take in a record.
-func distributionBytes(outcome measure.Outcome) (delay, lateness int) {
+// distributionSizes are the bytes that the distributions of an outcome take in its record.
+type distributionSizes struct{ delay, lateness, variation int }
+
+func (s distributionSizes) all() int { return s.delay + s.lateness + s.variation }
+
+// distributionBytes returns those of all directions.
+func distributionBytes(outcome measure.Outcome) (s distributionSizes) {
 	const fieldBytes = len(`,"distributions":{"delay":"","lateness":""}`)
 	for _, d := range outcome.Directions {
 		if d.Distributions != nil {
-			delay, lateness = delay+len(d.Distributions.Delay)+fieldBytes, lateness+len(d.Distributions.Lateness)
+			s.delay += len(d.Distributions.Delay) + fieldBytes
+			s.lateness += len(d.Distributions.Lateness)
+			if n := len(d.Distributions.DelayVariation); n > 0 {
+				s.variation += n + len(`,"delayVariation":""`)
+			}
 		}
 	}
-	return delay, lateness
+	return s
 }

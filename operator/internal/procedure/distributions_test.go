@@ -1,6 +1,8 @@
 package procedure
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +55,52 @@ func TestFitDistributions(t *testing.T) {
 	}
 }
 
+// TestFitDelayVariation checks that the distribution of the delay variation takes only what delay and lateness leave of a
+// trial's room, and nothing from searches.
+func TestFitDelayVariation(t *testing.T) {
+	instr := instructions()
+	instr.Sizes = sizes(64)
+	for name, test := range map[string]struct {
+		stage     measure.Stage
+		variation int
+		keeps     bool
+	}{
+		"a latency":            {measure.StageLatency, 1000, true},
+		"a latency's long one": {measure.StageLatency, 20_000, false},
+		"a search":             {measure.StageThroughput, 10, false},
+	} {
+		outcome := whole(1000, 1000)
+		for _, d := range outcome.Directions {
+			d.Distributions.DelayVariation = strings.Repeat("v", test.variation)
+		}
+		before, err := json.Marshal(outcome)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fit := FitDistributions(instr, nil, test.stage, outcome)
+		for _, d := range fit.Directions {
+			if got := d.Distributions; got == nil || got.Delay == "" || got.Lateness == "" || (got.DelayVariation != "") != test.keeps {
+				t.Errorf("%s keeps %+v", name, got)
+			}
+		}
+		if !test.keeps {
+			continue
+		}
+		without := fit
+		without.Directions = slices.Clone(fit.Directions)
+		for i := range without.Directions {
+			without.Directions[i].Distributions = nil
+		}
+		after, err := json.Marshal(without)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took, counted := len(before)-len(after), distributionBytes(fit).all(); took > counted {
+			t.Errorf("%s: the distributions take %d bytes, and %d are counted", name, took, counted)
+		}
+	}
+}
+
 // TestDistributionsAreBounded checks that distributions leave room for the records, however many
 // trials a run makes.
 func TestDistributionsAreBounded(t *testing.T) {
@@ -66,8 +114,7 @@ func TestDistributionsAreBounded(t *testing.T) {
 		taken := 0
 		for range 500 {
 			outcome := FitDistributions(instr, records, measure.StageLatency, whole(700, 700))
-			delay, lateness := distributionBytes(outcome)
-			taken += delay + lateness
+			taken += distributionBytes(outcome).all()
 			records = append(records, measure.Record{Outcome: outcome})
 		}
 		if free := measure.MaximumResultsBytes - ExpectedBytes(instr); taken > max(0, free/6) || taken > maxDistributionBytes {
@@ -97,10 +144,10 @@ func TestSearchesLeaveRoom(t *testing.T) {
 		taken, kept := 0, make([]int, sizes)
 		add := func(stage measure.Stage, outcome measure.Outcome) bool {
 			outcome = FitDistributions(instr, records, stage, outcome)
-			delay, lateness := distributionBytes(outcome)
-			taken += delay + lateness
+			bytes := distributionBytes(outcome)
+			taken += bytes.all()
 			records = append(records, measure.Record{Stage: stage, Outcome: outcome})
-			return delay > 0 && lateness > 0
+			return bytes.delay > 0 && bytes.lateness > 0
 		}
 		each := share/4 - 50
 		if sizes > 1 {

@@ -102,8 +102,7 @@ func TestRoomForTrialsMadeAgain(t *testing.T) {
 				outcome.Directions[i].Series = seriesOf(64)
 			}
 			outcome = FitDistributions(instr, records, measure.StageLatency, WithSeries(instr, records, measure.StageLatency, outcome))
-			delay, lateness := distributionBytes(outcome)
-			taken += delay + lateness + seriesBytes(outcome)
+			taken += distributionBytes(outcome).all() + seriesBytes(outcome)
 			room := EvidenceRoom(instr, ofEvidence)
 			taken, ofEvidence = taken+room, ofEvidence+room
 			records = append(records, measure.Record{Outcome: outcome})

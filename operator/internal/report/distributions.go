@@ -55,11 +55,11 @@ func loadOf(r measure.Record) distributionLoad {
 	return of
 }
 
-// WriteDistributions writes percentiles or steps of the distributions of delay and lateness as CSV,
+// WriteDistributions writes percentiles or steps of the distributions of delay, lateness and delay variation as CSV,
 // merged over the repeats. Only trials that count are in them.
 func WriteDistributions(w io.Writer, doc Document, selection Selection) error {
 	if doc.Inputs == nil || len(doc.Trials) == 0 {
-		return fmt.Errorf("%w: the document has no trials; write it with -o json --trials", ErrNoDistribution)
+		return fmt.Errorf("%w: the document has no trials; write it by kubectl vnfbench export RUN", ErrNoDistribution)
 	}
 	p, err := doc.Inputs.planned()
 	if err != nil {
@@ -118,7 +118,7 @@ func mergeDistributions(instr measure.Instructions, trials []measure.Record, sel
 			if d.Distributions == nil {
 				continue
 			}
-			for _, one := range []struct{ of, text string }{{"delay", d.Distributions.Delay}, {"lateness", d.Distributions.Lateness}} {
+			for _, one := range []struct{ of, text string }{{"delay", d.Distributions.Delay}, {"lateness", d.Distributions.Lateness}, {"delayVariation", d.Distributions.DelayVariation}} {
 				if one.text == "" {
 					continue
 				}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	strictjson "sigs.k8s.io/json"
+
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/procedure"
 )
@@ -69,8 +71,12 @@ func NewInputs(plan string, results map[string]string) (*Inputs, error) {
 
 func (in *Inputs) planned() (planned, error) {
 	var p planned
-	if err := json.Unmarshal(in.Plan, &p); err != nil {
+	twice, err := strictjson.UnmarshalStrict(in.Plan, &p, strictjson.DisallowDuplicateFields)
+	if err != nil {
 		return planned{}, fmt.Errorf("reading the plan: %w", err)
+	}
+	if len(twice) > 0 {
+		return planned{}, fmt.Errorf("reading the plan: %w", twice[0])
 	}
 	return p, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -36,26 +35,31 @@ type Difference struct {
 	Document, Replay string
 }
 
+// ReplayedFigure is a figure of a document next to the one that its trials give.
+type ReplayedFigure struct {
+	Metric v1alpha1.Metric
+	Unit   figure.Unit
+	// About says for people what it is of.
+	About string
+	// Document and Replay are the two values; nil where there is none.
+	Document, Replay *int64
+}
+
+// Agrees reports whether both values are the same.
+func (f ReplayedFigure) Agrees() bool {
+	return f.Document != nil && f.Replay != nil && *f.Document == *f.Replay
+}
+
 // Replayed is the outcome of a replay.
 type Replayed struct {
 	Trials int
+	// Figures are all that follow from the trials, in the document or again.
+	Figures []ReplayedFigure
 	// Differences are in the order of their paths.
 	Differences []Difference
 	// OtherProtocol says that the trials were made by programs of another protocol, so that
 	// differences may be those of the rules.
 	OtherProtocol bool
-}
-
-// Read reads a document that was written as JSON.
-func Read(r io.Reader) (Document, error) {
-	var doc Document
-	if err := json.NewDecoder(r).Decode(&doc); err != nil {
-		return Document{}, fmt.Errorf("reading the document: %w", err)
-	}
-	if doc.APIVersion != APIVersion || doc.Kind != Kind {
-		return Document{}, fmt.Errorf("reading the document: it is a %q of version %q, and this program reads a %q of version %q", doc.Kind, doc.APIVersion, Kind, APIVersion)
-	}
-	return doc, nil
 }
 
 // Replay works out every figure of a document again, from its inputs and trials alone, and compares.
@@ -67,7 +71,7 @@ func Replay(doc Document) (Replayed, error) {
 	case doc.Inputs == nil:
 		return Replayed{}, fmt.Errorf("%w: it has no inputs; write it by a user who may get the run's ConfigMaps, while the run exists", ErrNotReplayable)
 	case len(doc.Trials) == 0:
-		return Replayed{}, fmt.Errorf("%w: it has no trials; write it with -o json --trials", ErrNotReplayable)
+		return Replayed{}, fmt.Errorf("%w: it has no trials; write it by kubectl vnfbench export RUN", ErrNotReplayable)
 	case !doc.Ended():
 		return Replayed{}, fmt.Errorf("%w: the run had not ended; write it again when the run has", ErrNotReplayable)
 	}
@@ -99,7 +103,34 @@ func Replay(doc Document) (Replayed, error) {
 		return out, err
 	}
 	out.Differences = append(out.Differences, differences...)
+	out.Figures = figuresAgain(doc, again)
 	return out, nil
+}
+
+// figuresAgain returns the figures of a document next to those of its replay. It leaves out those of an earlier run and
+// what neighbors reported of themselves, which do not follow from the trials.
+func figuresAgain(doc, again Document) []ReplayedFigure {
+	var out []ReplayedFigure
+	at := map[figure.Key]int{}
+	for _, side := range []struct {
+		doc   Document
+		value func(*ReplayedFigure) **int64
+	}{
+		{doc, func(f *ReplayedFigure) **int64 { return &f.Document }},
+		{again, func(f *ReplayedFigure) **int64 { return &f.Replay }},
+	} {
+		for _, f := range side.doc.figures() {
+			if !f.Known() || f.Side == figure.SideBaseline || f.Stressor != "" {
+				continue
+			}
+			if _, found := at[f.Key]; !found {
+				at[f.Key] = len(out)
+				out = append(out, ReplayedFigure{Metric: f.Metric, Unit: f.Unit, About: aboutWords(f.Key)})
+			}
+			*side.value(&out[at[f.Key]]) = &f.Value
+		}
+	}
+	return out
 }
 
 // replayed returns the document with everything that follows from inputs and trials put in again.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/document"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/report"
 	"vnfbench.io/operator/internal/testing/mutate"
@@ -96,7 +97,7 @@ func FuzzDocument(f *testing.F) {
 		f.Add(uint8(i), []byte{1, 9, 0, 8, 2, 4, 2, 0, 3, 7, 0, 2})
 	}
 	f.Fuzz(func(t *testing.T, which uint8, edits []byte) {
-		doc, err := report.Read(bytes.NewReader(mutate.JSON(texts[int(which)%len(texts)], edits)))
+		doc, err := document.Read(bytes.NewReader(mutate.JSON(texts[int(which)%len(texts)], edits)))
 		if err != nil {
 			return
 		}

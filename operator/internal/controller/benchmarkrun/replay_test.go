@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/document"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/report"
 	"vnfbench.io/operator/internal/trialstore"
@@ -41,7 +42,7 @@ func documented(t testing.TB, changes ...func(*plan.Input)) report.Document {
 	if err := report.Write(&text, doc, report.FormatJSON, report.Options{Trials: true}); err != nil {
 		t.Fatal(err)
 	}
-	if doc, err = report.Read(&text); err != nil {
+	if doc, err = document.Read(&text); err != nil {
 		t.Fatal(err)
 	}
 	return doc
@@ -132,7 +133,7 @@ func TestReplayRefuses(t *testing.T) {
 	pristine := documented(t)
 	for want, change := range map[string]func(*report.Document){
 		"it has no inputs":      func(d *report.Document) { d.Inputs = nil },
-		"--trials":              func(d *report.Document) { d.Trials = nil },
+		"it has no trials":      func(d *report.Document) { d.Trials = nil },
 		"the run had not ended": func(d *report.Document) { d.Succeeded.Status = "Unknown" },
 		"trial 3 is missing":    func(d *report.Document) { d.Trials = append(d.Trials[:3:3], d.Trials[4:]...) },
 		"is not what the instr": func(d *report.Document) { d.Trials[len(d.Trials)-1].Stage = "Other" },
@@ -154,7 +155,7 @@ func documentOf(t *testing.T, doc report.Document) report.Document {
 	if err := report.Write(&text, doc, report.FormatJSON, report.Options{Trials: true}); err != nil {
 		t.Fatal(err)
 	}
-	again, err := report.Read(&text)
+	again, err := document.Read(&text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,6 +111,9 @@ func checkDistribution(t *testing.T, direction measure.DirectionOutcome) {
 	if q := direction.Lateness; q.MaxNanoseconds > 0 {
 		check(direction.Distributions.Lateness, d.Samples, map[uint64]uint64{500_000: q.P50Nanoseconds, 990_000: q.P99Nanoseconds, 1_000_000: q.MaxNanoseconds})
 	}
+	if v := direction.DelayVariation; v.Samples > 0 {
+		check(direction.Distributions.DelayVariation, v.Samples, map[uint64]uint64{500_000: v.P50Nanoseconds, 990_000: v.P99Nanoseconds, 1_000_000: v.MaxNanoseconds})
+	}
 }
 
 // accounts checks a path that loses no frames, duplicates none and keeps their order.

@@ -44,16 +44,21 @@ func (d *Driver) delays(out *measure.DirectionOutcome, rate, capacity float64) {
 	}
 	out.FirstFrameNanoseconds = uint64(base)
 	if !d.cfg.WithoutDistributions {
-		out.Distributions = distributions(out.Latency)
+		out.Distributions = distributions(out.Latency, out.DelayVariation)
 	}
 }
 
-// distributions returns a distribution with the percentiles of delays, nil without samples.
-func distributions(d measure.Delays) *measure.Distributions {
-	if d.Samples == 0 {
+// distributions returns those with the percentiles of delays and of their variation, nil without samples.
+func distributions(delay, variation measure.Delays) *measure.Distributions {
+	if delay.Samples == 0 {
 		return nil
 	}
-	return &measure.Distributions{Delay: distribution.Encode(func(yield func(uint64, uint64) bool) {
+	return &measure.Distributions{Delay: encoded(delay), DelayVariation: encoded(variation)}
+}
+
+// encoded returns a distribution with the percentiles of delays, and "" without samples.
+func encoded(d measure.Delays) string {
+	return distribution.Encode(func(yield func(uint64, uint64) bool) {
 		passed := uint64(0)
 		for _, step := range []struct {
 			partsPerMillion float64
@@ -65,7 +70,7 @@ func distributions(d measure.Delays) *measure.Distributions {
 			}
 			passed = max(passed, rank)
 		}
-	})}
+	})
 }
 
 // tag returns the first frame due at or after the tagged frame's time; it is lost like

@@ -79,7 +79,7 @@ func jitterOf(histogram *[buckets]uint64, r *trafficReceiver) *measure.Jitter {
 	return &measure.Jitter{MeanNanoseconds: min(sum/(r.Delay.Samples-1), largest), P99Nanoseconds: sampled.P99Nanoseconds, MaxNanoseconds: largest}
 }
 
-// distributions returns the whole histograms of delay and lateness, nil if nothing arrived.
+// distributions returns the whole histograms of delay, lateness and delay variation, nil if nothing arrived.
 func distributions(histograms *[histogramsEach][buckets]uint64, t *trafficTransmitter, r *trafficReceiver) *measure.Distributions {
 	if r.Delay.Samples == 0 {
 		return nil
@@ -92,6 +92,7 @@ func distributions(histograms *[histogramsEach][buckets]uint64, t *trafficTransm
 		}
 		out.Lateness = distribution.Encode(whole(&histograms[histogramLateness], lateness))
 	}
+	out.DelayVariation = distribution.Encode(whole(&histograms[histogramVariation], r.Variation))
 	return out
 }
 
