@@ -16,10 +16,14 @@ type floorFall struct {
 	size float64
 }
 
-// floorOf is the highest floor of a platform.
+// floorOf is the highest floor of a platform; its level is minus infinity where there is none.
 type floorOf struct {
 	point series.Point
 	level float64
+	// count is how many of the recent runs were floors at most when it was.
+	count int
+	// recent says which of the last runs were floors.
+	recent []bool
 	// since is the first value after the last floor that was not below it, fallen the first of the last values that are below; -1 where they are not.
 	since, fallen int
 }
@@ -38,9 +42,13 @@ func (j *judging) belowFloor() *floorFall {
 	next := 0
 	for _, p := range j.series.Runs {
 		f := floors[p.Platform]
+		if f == nil {
+			f = &floorOf{level: math.Inf(-1), fallen: -1}
+			floors[p.Platform] = f
+		}
 		if p.NoValue() != "" {
 			if p.IsFloor() {
-				floors[p.Platform] = f.raised(p, j.settings.alarmSize(), next)
+				f.raise(p, j.settings.alarmSize(), next)
 			}
 			continue
 		}
@@ -52,12 +60,12 @@ func (j *judging) belowFloor() *floorFall {
 				for _, f := range floors {
 					f.level += e.Low
 				}
-			case f != nil && (e.Kind == Shift || e.isUnanswered() && j.isAccepted(e.Question)):
+			case e.Kind == Shift || e.isUnanswered() && j.isAccepted(e.Question):
 				f.level = math.Inf(-1)
 			}
 		}
+		f.note(false)
 		switch {
-		case f == nil:
 		case p.LogValue()-f.level > -j.settings.alarmSize():
 			f.fallen = -1
 		case f.fallen < 0:
@@ -72,7 +80,7 @@ func (j *judging) belowFloor() *floorFall {
 		}
 	}
 	f := floors[j.points[len(j.points)-1].Platform]
-	if f == nil || f.fallen < 0 {
+	if f.fallen < 0 {
 		return nil
 	}
 	// A value right below the floor may be chance, so the values since the floor count, and not those alone that are below it.
@@ -82,23 +90,39 @@ func (j *judging) belowFloor() *floorFall {
 	for i := max(0, f.fallen-longest); i < f.fallen; i++ {
 		before = append(before, j.walk.runs[i].Value)
 	}
-	deviation := min(newBase(before).deviation, j.walk.baseline(len(j.points)-1).deviation)
-	if -size < max(j.settings.alarmSize(), shortLimit*deviation/math.Sqrt(float64(len(j.points)-first))) {
+	// The runs with floors vary as those with values do.
+	noise := base{count: f.count, deviation: min(newBase(before).deviation, j.walk.baseline(len(j.points)-1).deviation)}
+	if -size < max(j.settings.alarmSize(), lateLimit*noise.error(len(j.points)-first)) {
 		return nil
 	}
 	return &floorFall{floor: f.point, first: j.points[f.fallen], size: size}
 }
 
-// raised returns the highest floor after another one of the platform. One that is not lower than it by a size shows that the device is back. next is the
-// first value after it.
-func (f *floorOf) raised(p series.Point, size float64, next int) *floorOf {
-	switch {
-	case f == nil || p.LogValue() >= f.level:
-		return &floorOf{p, p.LogValue(), next, -1}
-	case p.LogValue()-f.level > -size:
+// note adds a run to the recent ones.
+func (f *floorOf) note(isFloor bool) {
+	f.recent = append(f.recent, isFloor)
+	f.recent = f.recent[max(0, len(f.recent)-floorRuns):]
+}
+
+// raise takes a floor, which is higher than the one before where most of the recent runs are floors: the device reaches a bound in some of them by chance,
+// and its level may be below it. One that is not lower by a size shows that the device is back. next is the first value after it.
+func (f *floorOf) raise(p series.Point, size float64, next int) {
+	f.note(true)
+	count := 0
+	for _, isFloor := range f.recent {
+		if isFloor {
+			count++
+		}
+	}
+	if p.LogValue() >= f.level && 2*count > len(f.recent) {
+		if p.LogValue() > f.level {
+			f.count = 0
+		}
+		f.point, f.level, f.count = p, p.LogValue(), max(f.count, count)
+	}
+	if p.LogValue()-f.level > -size {
 		f.since, f.fallen = next, -1
 	}
-	return f
 }
 
 // belowFloorWords says which run did better.

@@ -53,6 +53,7 @@ func TestAFallFromAFloor(t *testing.T) {
 		"values below it by the margin":    {newHistory("a").floors(30, 0).add(20, -0.02), VerdictInconclusive, ReasonBelowFloor},
 		"the floor is back, and less":      {newHistory("a").floors(30, 0).add(20, -0.2).floors(5, 0).add(20, -0.002), VerdictPass, ReasonNoChange},
 		"the floor is back, and the fall":  {newHistory("a").floors(30, 0).add(12, 0).floors(5, 0).add(1, -0.2), VerdictInconclusive, ReasonUnconfirmed},
+		"some floors by chance":            {newHistory("a").add(10, -0.02).floors(2, 0).add(20, -0.02), VerdictPass, ReasonNoChange},
 		"a lower floor":                    {newHistory("a").floors(30, -0.5).add(20, 0), VerdictPass, ReasonNoChange},
 		"a floor that is irregular":        {irregular.add(20, -0.8), VerdictPass, ReasonNoChange},
 		"another platform":                 {newHistory("a").floors(30, 0).on("old", 0).add(20, -0.8).on("new", 30), VerdictPass, ReasonNoChange},

@@ -112,6 +112,8 @@ const (
 	nearRuns = 5
 	// unansweredRuns is how many runs an open question waits for an answer while all runs are asked with it.
 	unansweredRuns = 10
+	// floorRuns are the last runs of which most must be floors, so that a floor is the level of the device.
+	floorRuns = 8
 	// openingRuns is how many legs are enough to begin a segment.
 	openingRuns = 5
 	// minDifferences is how many pairs it takes to see that there is a change.
