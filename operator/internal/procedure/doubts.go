@@ -36,7 +36,7 @@ func loadDoubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 // rateDoubtsOf returns the same for forwarding rates. How long the frames in the driver's ring took to leave is known, and part
 // of the rate.
 func rateDoubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
-	return loadDoubts(records, grownBehindRing)
+	return loadDoubts(records, grownPastRing)
 }
 
 func loadDoubts(records []measure.Record, grown func(measure.Record) bool) []v1alpha1.DoubtCode {

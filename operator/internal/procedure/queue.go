@@ -28,8 +28,8 @@ func grownTooMuch(r measure.Record) bool {
 	return r.Outcome.QueueGrowth()-r.Outcome.Excusable() > maxGrowth
 }
 
-// grownBehindRing reports the same of a queue behind the driver's ring.
-func grownBehindRing(r measure.Record) bool {
+// grownPastRing reports the same of a queue after the driver's ring.
+func grownPastRing(r measure.Record) bool {
 	return slices.ContainsFunc(r.Outcome.Directions, func(d measure.DirectionOutcome) bool {
 		ring := int64(0)
 		if r.Outcome.Hop == measure.HopInline {

@@ -55,7 +55,7 @@ func TestReceiveRateOfQueues(t *testing.T) {
 		want   []v1alpha1.DoubtCode
 	}{
 		"the ring":                        {measure.HopInline, 7600 * time.Microsecond, nil},
-		"a queue behind the ring":         {measure.HopInline, 20 * time.Millisecond, []v1alpha1.DoubtCode{v1alpha1.DoubtQueueGrowing}},
+		"a queue after the ring":          {measure.HopInline, 20 * time.Millisecond, []v1alpha1.DoubtCode{v1alpha1.DoubtQueueGrowing}},
 		"a ring that is not the device's": {measure.HopTap, 7600 * time.Microsecond, []v1alpha1.DoubtCode{v1alpha1.DoubtQueueGrowing}},
 	} {
 		t.Run(name, func(t *testing.T) {

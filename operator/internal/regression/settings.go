@@ -75,7 +75,7 @@ const (
 	singleLimit = 3.2
 	riseLimit   = 3.5
 	lateLimit   = 4.0
-	// halfShare of the effect is the least change that is suspicious. Where noise would hide a change of the effect behind that, a smaller
+	// halfShare of the effect is the least change that is suspicious. Where a change of the effect could look smaller through noise, a smaller
 	// fall is, but none below lowShare.
 	halfShare, lowShare = 0.5, 0.15
 	// recentRuns before the suspicious ones say what these would be without a change, as far as runs resemble each other.

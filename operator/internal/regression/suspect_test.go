@@ -91,7 +91,7 @@ func TestADriftIsAskedAboutOnce(t *testing.T) {
 	}
 }
 
-// TestASlowLossAfterAnAnswer checks that a loss that is not large enough yet when it is asked about is found when it goes on.
+// TestASlowLossAfterAnAnswer checks that a loss that is not large enough yet when it is asked about is found when it continues.
 func TestASlowLossAfterAnAnswer(t *testing.T) {
 	found := 0
 	for seed := range uint64(20) {
