@@ -53,8 +53,8 @@ func (w *walk) ask(q Question, b base, same float64) answer {
 		}
 		a = w.look(pairs, q, b, same)
 		a.chance = min(1, a.chance*float64(i+1))
-		if len(a.old) < minDifferences && (a.kind != Same || w.hasMoved(b, a)) {
-			// Two pairs answer only that nothing has changed. Some more open the next segment.
+		if len(a.old) < minDifferences && a.kind != Same {
+			// Two pairs answer only that nothing has changed.
 			a.kind = Inconclusive
 		}
 		if w.limit.excludes(q.At, a) {

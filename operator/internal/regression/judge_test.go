@@ -140,7 +140,7 @@ func TestVerdictsBeginWhereAChangeCanBeSuspected(t *testing.T) {
 		first  int
 	}{
 		"a new series":         {func() *history { return newHistory("a") }, 11},
-		"a level after a fall": {func() *history { return newHistory("a").add(40, 0).confirmed(t, 1, 0, -0.05) }, 5},
+		"a level after a fall": {func() *history { return newHistory("a").add(40, 0).confirmed(t, 1, 0, -0.05) }, 4},
 	} {
 		for runs := 1; runs <= 12; runs++ {
 			j := test.before().add(runs, -0.05).judge(t, change...)

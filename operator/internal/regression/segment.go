@@ -15,6 +15,8 @@ type base struct {
 	mean, deviation float64
 	// degrees of freedom of the deviation.
 	degrees int
+	// resemblance is the correlation of each value and the next, and at least 0.
+	resemblance float64
 }
 
 // newBase sums up values. The deviation is shrunk to the prior one.
@@ -29,12 +31,44 @@ func newBase(values []float64) base {
 		variance += float64(len(values)-1) * stat.Variance(values, nil)
 	}
 	b.deviation = max(math.Sqrt(variance/float64(b.degrees)), resolution)
+	b.resemblance = resemblance(values, b.mean)
 	return b
 }
 
-// error returns the standard error of the difference between the mean of some runs and the base's.
+// error returns the standard error of the difference between the mean of some independent runs and the base's.
 func (b base) error(runs int) float64 {
 	return b.deviation * math.Sqrt(1/float64(runs)+1/float64(b.count))
+}
+
+// errorInRow is error for runs in a row, which resemble each other as those of the base do.
+func (b base) errorInRow(runs int) float64 {
+	return b.deviation * math.Sqrt(b.varianceInRow(runs)+b.varianceInRow(b.count))
+}
+
+// varianceInRow returns the variance of the mean of some runs in a row, as a share of one run's. The resemblance of two runs fades with each run
+// between them.
+func (b base) varianceInRow(runs int) float64 {
+	sum, correlation := float64(runs), b.resemblance
+	for apart := 1; apart < runs && correlation > 0; apart++ {
+		sum += 2 * float64(runs-apart) * correlation
+		correlation *= b.resemblance
+	}
+	return sum / float64(runs*runs)
+}
+
+// resemblance returns the correlation of each value and the next, and at least 0.
+func resemblance(values []float64, mean float64) float64 {
+	products, squares := 0.0, 0.0
+	for i, v := range values {
+		squares += (v - mean) * (v - mean)
+		if i > 0 {
+			products += (v - mean) * (values[i-1] - mean)
+		}
+	}
+	if products <= 0 {
+		return 0
+	}
+	return products / squares
 }
 
 // outliersIn is how many of some runs may be left out as outliers: what happens more often than in one run of

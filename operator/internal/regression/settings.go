@@ -66,18 +66,22 @@ const (
 	// priorDeviation is the deviation that is assumed before a series shows its own, and counts for priorDegrees.
 	priorDeviation, priorDegrees = 0.005, 2
 
-	// A fall is suspicious beyond a limit that leaves a change of the effect unnoticed with missLevel, kept
-	// within lowLimit and highLimit, which is singleLimit for one run alone. A window of fewer runs has at least shortLimit: waiting for all
+	// A fall is suspicious beyond a limit that leaves a change of the effect unnoticed with missLevel, at most
+	// highLimit, which is singleLimit for one run alone. A window of fewer runs has at least shortLimit: waiting for all
 	// runs is better than asking about each. For a rise and a longer window the limit is riseLimit and lateLimit.
-	missLevel   = 2.4
-	lowLimit    = 0.5
+	missLevel   = 2.2
 	shortLimit  = 2.0
-	highLimit   = 2.8
+	highLimit   = 3.0
 	singleLimit = 3.2
-	riseLimit   = 3.3
-	lateLimit   = 3.5
-	// suspiciousShare of the effect is the least fall that is suspicious, otherShare the least rise or late fall.
-	suspiciousShare, otherShare = 0.15, 0.5
+	riseLimit   = 3.5
+	lateLimit   = 4.0
+	// halfShare of the effect is the least change that is suspicious. Where a change of the effect could look smaller through noise, a smaller
+	// fall is, but none below lowShare.
+	halfShare, lowShare = 0.5, 0.15
+	// recentRuns before the suspicious ones say what these would be without a change, as far as runs resemble each other.
+	recentRuns = 2
+	// backLimit is within how many standard errors of the base suspicious runs are back.
+	backLimit = 0.5
 
 	// slowRuns are compared with the beginning of a segment; after an answer there is a rest of slowRest runs.
 	slowRuns, slowRest = 6, 10
@@ -85,7 +89,7 @@ const (
 	// changeLevel is how sure it is that there is a change, sameLevel that there is none of the effect, and sureLevel
 	// the same where no later run raises the question again.
 	changeLevel = 4.0
-	sameLevel   = 2.7
+	sameLevel   = 2.5
 	sureLevel   = 3.0
 	// historyDegrees is what the deviation of a history counts for at most, next to that of the interleaved runs. It is left
 	// out where they are noisier with the probability noisier.
@@ -104,11 +108,13 @@ const (
 	// runs do.
 	excursion, wideExcursion, calmLegs = 2.2, 3.5, 0.7
 	excursionTimes, excursionRuns      = 4, 4
+	// nearRuns before a question say whether the environment moved suddenly.
+	nearRuns = 5
 	// unansweredRuns is how many runs an open question waits for an answer while all runs are asked with it.
 	unansweredRuns = 10
 	// openingRuns is how many legs are enough to begin a segment.
-	openingRuns = 6
-	// minDifferences is how many pairs it takes to see that there is a change, or that the old version has moved.
+	openingRuns = 5
+	// minDifferences is how many pairs it takes to see that there is a change.
 	minDifferences = 3
 )
 

@@ -39,9 +39,9 @@ func (w *walk) suspectStep(at int) *suspicion {
 		if b.count < w.needed() || w.anyOutlier(first, at) {
 			continue
 		}
-		size := w.mean(first, at) - b.mean
+		size := w.mean(first, at) - w.expected(first, runs, b)
 		level, least := w.limits(runs, size, b)
-		ratio := math.Abs(size) / b.error(runs)
+		ratio := math.Abs(size) / b.errorInRow(runs)
 		if math.Abs(size) < least || ratio <= student(level, b.degrees) || ratio <= worst {
 			continue
 		}
@@ -52,6 +52,17 @@ func (w *walk) suspectStep(at int) *suspicion {
 		found.Cause, found.Direction = GeneratorMoved, Both
 	}
 	return found
+}
+
+// expected returns what some runs from first on would be on average without a change. Where runs resemble each other, they begin near the runs
+// before them and return to the base.
+func (w *walk) expected(first, runs int, b base) float64 {
+	recent := first - recentRuns
+	if recent < w.start || w.anyOutlier(recent, first-1) {
+		return b.mean
+	}
+	share := b.resemblance * window / float64(max(runs, window))
+	return b.mean + share*(w.mean(recent, first-1)-b.mean)
 }
 
 // suspectFurther compares the newest runs with those of the open question before them; nil where they have not fallen further by the
@@ -73,13 +84,16 @@ func (w *walk) suspectFurther(at int) *suspicion {
 
 // limits returns the level and the size beyond which some runs are suspicious.
 func (w *walk) limits(runs int, size float64, b base) (level, least float64) {
+	half := halfShare * w.settings.Effect
 	switch {
 	case runs > window:
-		return lateLimit, otherShare * w.settings.Effect
+		return lateLimit, half
 	case size > 0:
-		return riseLimit, otherShare * w.settings.Effect
+		return riseLimit, half
 	}
-	level = max(w.settings.Effect/b.error(window)-missLevel, lowLimit)
+	err := b.errorInRow(window)
+	found := max(w.settings.Effect-missLevel*err, 0)
+	level = found / err
 	switch runs {
 	case 1:
 		level = min(max(level, shortLimit), singleLimit)
@@ -88,10 +102,10 @@ func (w *walk) limits(runs int, size float64, b base) (level, least float64) {
 	default:
 		level = min(max(level, shortLimit), highLimit)
 	}
-	return level, suspiciousShare * w.settings.Effect
+	return level, min(max(found, lowShare*w.settings.Effect), half)
 }
 
-// suspectSlow compares the last runs, and the minor changes before them, with the beginning of the segment.
+// suspectSlow compares the last runs, and the minor changes before them, with the beginning of the segment or those of the last answer.
 func (w *walk) suspectSlow(at int) *suspicion {
 	if at < w.slowFrom || at-w.start < 2*slowRuns {
 		return nil
@@ -105,11 +119,12 @@ func (w *walk) suspectSlow(at int) *suspicion {
 	if b.count < w.needed() {
 		return nil
 	}
-	size := stat.Mean(w.values(last), nil) - b.mean
-	if math.Abs(size) <= student(lateLimit, b.degrees)*b.error(slowRuns) && w.minor == 0 {
+	size := stat.Mean(w.values(last), nil) - b.mean + w.slowSize
+	half := halfShare * w.settings.Effect
+	if math.Abs(size) <= student(lateLimit, b.degrees)*b.errorInRow(slowRuns) && w.minor == 0 && math.Abs(w.slowSize) < half {
 		return nil
 	}
-	if math.Abs(size+w.minor) < otherShare*w.settings.Effect {
+	if math.Abs(size+w.minor) < half {
 		return nil
 	}
 	return &suspicion{Question{Slow, directionOf(size + w.minor), last[0], at, w.level, at}, b, size}

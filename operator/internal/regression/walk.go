@@ -20,6 +20,9 @@ type walk struct {
 	minor float64
 	// cleared is the last run that is known to be unchanged; no slow check is made before slowFrom.
 	cleared, slowFrom int
+	// slowStart is the first run that slow changes are measured from. The device had changed by slowSize there, without the minor changes.
+	slowStart int
+	slowSize  float64
 	// movedTimes is how often in a row the environment was found off, movedAt the last run of these, and movedTo the direction.
 	movedTimes, movedAt int
 	movedTo             Direction
@@ -128,7 +131,7 @@ func (w *walk) askAgain(at int) {
 
 // isBack reports whether some runs that were suspicious are at the level of the base again.
 func (w *walk) isBack(size float64, b base, runs int) bool {
-	return math.Abs(size) < suspiciousShare*w.settings.Effect || math.Abs(size) <= lowLimit*b.error(runs)
+	return math.Abs(size) < lowShare*w.settings.Effect || math.Abs(size) <= backLimit*b.error(runs)
 }
 
 // giveUp closes the open question without an answer. The suspicious runs are another level, with which later ones are compared.
@@ -196,7 +199,9 @@ func (w *walk) resolve(x suspicion) {
 		w.events = append(w.events, event)
 		first := x.First
 		if x.Cause == Slow {
-			first = x.At
+			// The environment explains what the answer does not: a further change is measured from here.
+			first, w.slowStart, w.slowSize = x.At, max(w.start, x.At+1-slowRuns), a.size-w.minor
+			w.forget()
 		}
 		w.clear(first, x.At, x.base.mean, x.base.deviation)
 	}
@@ -244,6 +249,7 @@ func (w *walk) changed(x suspicion, a answer, first int) {
 // begin starts a segment.
 func (w *walk) begin(start, anchor int, opening []float64) {
 	w.start, w.anchor, w.opening, w.movedTimes = start, anchor, opening, 0
+	w.slowStart, w.slowSize = start, 0
 	w.cleared = max(w.cleared, anchor)
 	w.forget()
 }
@@ -271,31 +277,25 @@ func (w *walk) forget() {
 	clear(w.beginnings)
 }
 
-// moved returns how far the old version is from its own history, and whether that is more than chance. Where both versions are the same,
-// the legs of both say it.
+// moved returns how far the old version is from its own history, and whether that is more than chance. Where both versions are the same, the
+// legs of both say it, unless the new one may be part of a slow change.
 func (w *walk) moved(x suspicion, a answer) (size float64, moved bool) {
 	if len(a.old) == 0 || x.base.count == 0 {
 		return 0, false
 	}
 	values := a.old
-	if a.kind == Same {
+	if a.kind == Same && (x.Cause != Slow || math.Abs(a.size) < movedShare*w.settings.Effect) {
 		values = slices.Concat(a.old, a.new)
 	}
 	size = stat.Mean(values, nil) - x.base.mean
 	return size, x.base.count >= w.needed() && w.isMoved(size, x.base.error(len(values)))
 }
 
-// hasMoved reports whether the old version of an answer may be off its own history.
-func (w *walk) hasMoved(b base, a answer) bool {
-	_, moved := w.moved(suspicion{base: b}, a)
-	return moved
-}
-
 // isSudden reports whether the old version measures another level than the runs around it did: then no slow change of the
 // device explains that it is off.
 func (w *walk) isSudden(x suspicion, a answer) bool {
-	near := w.values(w.accepted(max(w.start, x.Old+1-window), x.Old))
-	if len(near) < window {
+	near := w.values(w.accepted(max(w.start, x.Old+1-nearRuns), x.Old))
+	if len(near) < nearRuns {
 		return false
 	}
 	legs := slices.Concat(a.old, a.new)
@@ -319,7 +319,7 @@ func (w *walk) isLevel(x suspicion, a answer, size float64) bool {
 	return w.movedTimes == excursionTimes || math.Abs(size) > limit*x.base.deviation
 }
 
-// place returns the run at which a step of the answer's size fits best.
+// place returns the run at which a step of the answer's size fits best. A step is after the last run that interleaved runs found the same.
 func (w *walk) place(x suspicion, a answer, moved bool) int {
 	if x.Cause == PlatformChanged {
 		return x.At
@@ -328,8 +328,12 @@ func (w *walk) place(x suspicion, a answer, moved bool) int {
 	if moved || x.base.count == 0 {
 		level = stat.Mean(a.old, nil)
 	}
+	before := max(x.Old, w.start-1)
+	if x.Cause != Slow {
+		before = max(before, w.cleared)
+	}
 	best, least, cost := x.At, math.Inf(1), 0.0
-	for i := x.At; i > max(x.Old, w.start-1); i-- {
+	for i := x.At; i > before; i-- {
 		off := w.runs[i].Value - level
 		cost += (off-a.size)*(off-a.size) - off*off
 		if cost < least {
@@ -401,12 +405,15 @@ func (w *walk) baseline(end int) base {
 	return known
 }
 
-// beginning returns the first values of the segment, of runs up to end.
+// beginning returns the first values that slow changes are measured from, of runs up to end.
 func (w *walk) beginning(end int) base {
-	end = min(end, w.start+longest)
+	end = min(end, w.slowStart+longest)
 	known, ok := w.beginnings[end]
 	if !ok {
-		values := w.segment(w.start, end)
+		values := w.segment(w.slowStart, end)
+		if w.slowStart > w.start {
+			values = values[len(w.opening):]
+		}
 		known = w.summary(values[:min(len(values), longest)])
 		w.beginnings[end] = known
 	}
