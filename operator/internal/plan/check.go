@@ -176,6 +176,19 @@ func missingNetwork(in Input, network v1alpha1.NetworkReference, field string) [
 	return []string{fmt.Sprintf("%q in namespace %q (%s)", network.Name, cmp.Or(network.Namespace, in.Run.Namespace), field)}
 }
 
+// maxRepeats is the API's bound of measurements.repeats. The trials of a run that a cluster with an older schema has taken with more
+// would not fit into memory before checkSize can refuse them.
+const maxRepeats = 20
+
+// checkRepeats refuses more repeats than the API's schema does.
+func checkRepeats(in Input) error {
+	if repeats := in.Run.Spec.Experiment.Measurements.Repeats; repeats > maxRepeats {
+		return fail(v1alpha1.ReasonInvalidConfiguration, "lower the run's spec.experiment.measurements.repeats",
+			"measurements.repeats is %d, and %d is the most", repeats, maxRepeats)
+	}
+	return nil
+}
+
 // checkSize refuses a run whose results would be full before it ends, hours later.
 func checkSize(instructions measure.Instructions) error {
 	expected := procedure.ExpectedBytes(instructions)
