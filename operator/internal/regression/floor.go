@@ -92,7 +92,7 @@ func (j *judging) belowFloor() *floorFall {
 	}
 	// The runs with floors vary as those with values do.
 	noise := base{count: f.count, deviation: min(newBase(before).deviation, j.walk.baseline(len(j.points)-1).deviation)}
-	if -size < max(j.settings.alarmSize(), lateLimit*noise.error(len(j.points)-first)) {
+	if -size < max(j.settings.alarmSize(), floorLimit*noise.error(len(j.points)-first)) {
 		return nil
 	}
 	return &floorFall{floor: f.point, first: j.points[f.fallen], size: size}

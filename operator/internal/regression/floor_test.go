@@ -65,6 +65,11 @@ func TestAFallFromAFloor(t *testing.T) {
 			t.Errorf("%s: %s, %s: %s", name, j.Verdict, j.Reason, j.Message)
 		}
 	}
+	near := newHistory("a").floors(30, 0).add(1, 0)
+	near.points[30].Value = 98_020
+	if j := near.judge(t); j.Reason != ReasonBelowFloor {
+		t.Errorf("one run that is 3.8 standard errors below: %s, %s: %s", j.Verdict, j.Reason, j.Message)
+	}
 	j := newHistory("a").floors(60, 0).add(11, -0.8).judge(t)
 	if want := `run "night-59" has no value, and shows that the device does at least as well as 100000 frames/s; since run "night-60" it is worse than that by 80 % or more: mend it, or accept it`; j.Message != want {
 		t.Errorf("got %q", j.Message)
