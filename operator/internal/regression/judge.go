@@ -118,6 +118,7 @@ type Judgment struct {
 	// BelowFloor names the run that showed only what the device does at least, where the last runs are worse than that.
 	BelowFloor string `json:"belowFloor,omitempty"`
 
+	// execution is that of the last run, with its namespace.
 	execution string
 	// closed are the places of questions without an answer, of breaks and of falls from a floor, which can be accepted too.
 	closed []place
@@ -323,7 +324,7 @@ func (j *judging) judgment() Judgment {
 	out.OlderVersions = len(j.runs) - len(j.series.Runs)
 	if len(j.runs) > 0 {
 		last := j.runs[len(j.runs)-1]
-		out.execution = cmp.Or(last.Execution, last.Run)
+		out.execution = last.Namespace + "/" + cmp.Or(last.Execution, last.Run)
 	}
 	if len(j.points) > 0 {
 		if base := j.walk.baseline(len(j.points) - 1); base.count > 1 {
