@@ -209,9 +209,10 @@ func (s *scope) line() string {
 }
 
 // isNewLine reports whether the schedule is another one than that of the status: its times before now are none. Those of a new suite count from its
-// creation.
+// creation. The status of an older operator has no schedule, and the next time of one.
 func (s *scope) isNewLine() bool {
-	return s.known.ObservedGeneration > 0 && s.known.ObservedSchedule != s.line()
+	isOfOlder := s.known.ObservedSchedule == "" && s.known.NextScheduleTime != nil
+	return s.known.ObservedGeneration > 0 && s.known.ObservedSchedule != s.line() && !isOfOlder
 }
 
 // scheduledTime returns the time of the schedule that was not acted on yet, or zero.
