@@ -144,15 +144,23 @@ func (s *scope) isToRead() bool {
 		!s.isRead() && (last == nil || last.TemplateDigest != s.digest)
 }
 
-// knownOfLabels returns what the status says of labels that could not be read or used, so that it stays until they are read again.
+// isMeasured reports whether a revision, "" where it is not known yet, is that of the latest execution, so that its outcome holds.
+func (s *scope) isMeasured(revision string) bool {
+	last := s.known.LastExecution
+	return revision != "" && last != nil && last.Revision == revision
+}
+
+// knownOfLabels returns what the status says of labels that could not be read or used, so that it stays until they are read again. Those of another
+// generation may be of another image.
 func (s *scope) knownOfLabels() (blocked, problem *reporting.Cause) {
-	if c := succeeded(&s.suite.Status); c != nil && c.Reason == v1alpha1.ReasonImageLabelsUnreadable {
-		blocked = &reporting.Cause{Reason: c.Reason, Message: c.Message}
+	known := func(kind, reason string) *reporting.Cause {
+		c := meta.FindStatusCondition(s.suite.Status.Conditions, kind)
+		if c == nil || c.Reason != reason || c.ObservedGeneration != s.suite.Generation {
+			return nil
+		}
+		return &reporting.Cause{Reason: c.Reason, Message: c.Message}
 	}
-	if c := meta.FindStatusCondition(s.suite.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Reason == v1alpha1.ReasonImageLabelsInvalid {
-		problem = &reporting.Cause{Reason: c.Reason, Message: c.Message}
-	}
-	return blocked, problem
+	return known(v1alpha1.ConditionSucceeded, v1alpha1.ReasonImageLabelsUnreadable), known(v1alpha1.ConditionReady, v1alpha1.ReasonImageLabelsInvalid)
 }
 
 // active returns the latest execution that has not ended, or the confirmation of one, or nil.

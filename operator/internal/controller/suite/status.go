@@ -119,6 +119,8 @@ func (s *scope) lastOutcome(status *v1alpha1.BenchmarkSuiteStatus, d decision) m
 	switch {
 	case d.blocked != nil:
 		return unknown(d.blocked.Reason, "%s", d.blocked.Message)
+	case d.action == actRead && !s.isMeasured(d.revision):
+		return unknown(v1alpha1.ReasonProgressing, "the labels of the image are being read")
 	case d.foreign != "":
 		return unknown(v1alpha1.ReasonProgressing, "%s", takenMessage(d.foreign))
 	case d.action == actExecute:
