@@ -111,6 +111,19 @@ func TestReadRevision(t *testing.T) {
 	}
 }
 
+// TestNextTimeWithUnusableLabels checks that the status has the next time of the schedule, which does not wait for labels that can be used.
+func TestNextTimeWithUnusableLabels(t *testing.T) {
+	s := newScope(executed("nightly-1", "True", v1alpha1.ReasonSucceeded), scheduled(t, "0 1 * * *", "00:30"), byRevision)
+	d := decide(s)
+	if err := (&Reconciler{Subjects: labels{"vyos:2": measure.Failf(v1alpha1.ReasonImageLabelsInvalid, "set it", "no label")}}).act(t.Context(), s, &d); err != nil {
+		t.Fatal(err)
+	}
+	status := summarize(s, d)
+	if next := status.NextScheduleTime; d.action != actRead || next == nil || !next.Time.Equal(s.now.Add(30*time.Minute)) || !meta.IsStatusConditionFalse(status.Conditions, v1alpha1.ConditionReady) {
+		t.Errorf("%s, next at %s: %+v", d.action, next, status.Conditions)
+	}
+}
+
 // TestBusyReader checks that what a suite says of labels stays while other images are read, until the suite is changed.
 func TestBusyReader(t *testing.T) {
 	for name, answer := range map[string]error{

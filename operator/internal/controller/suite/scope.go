@@ -35,6 +35,8 @@ type scope struct {
 	schedule schedule.Schedule
 	// problem says why the suite cannot be executed, or is nil.
 	problem *reporting.Cause
+	// unusable says why the labels of the image cannot be used, or is nil. The schedule continues.
+	unusable *reporting.Cause
 	// confirmation is the one that the status names, if it exists.
 	confirmation *v1alpha1.BenchmarkSuiteRun
 	// judged is the digest of spec.regression and of the latest execution; "" without either.
@@ -42,6 +44,9 @@ type scope struct {
 	// known is what the status says of executions, with those that are newer than it.
 	known v1alpha1.BenchmarkSuiteStatus
 }
+
+// notReady says why the suite is not ready, or is nil.
+func (s *scope) notReady() *reporting.Cause { return cmp.Or(s.problem, s.unusable) }
 
 // timeZone returns that of the schedule.
 func (s *scope) timeZone() string { return cmp.Or(s.suite.Spec.TimeZone, "UTC") }
@@ -152,7 +157,7 @@ func (s *scope) isMeasured(revision string) bool {
 
 // knownOfLabels returns what the status says of labels that could not be read or used, so that it stays until they are read again. Those of another
 // generation may be of another image.
-func (s *scope) knownOfLabels() (blocked, problem *reporting.Cause) {
+func (s *scope) knownOfLabels() (blocked, unusable *reporting.Cause) {
 	known := func(kind, reason string) *reporting.Cause {
 		c := meta.FindStatusCondition(s.suite.Status.Conditions, kind)
 		if c == nil || c.Reason != reason || c.ObservedGeneration != s.suite.Generation {
