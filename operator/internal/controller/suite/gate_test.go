@@ -101,7 +101,7 @@ func TestGateFailsWhatIsNotJudged(t *testing.T) {
 		n := week(10, 100_000).add("nightly-2", "base", 1, 1000, 100_000).edit(made(test.days))
 		got := n.judge(gateOfThroughput, "nightly-2", nil)
 		v, isLeftOut := got.Verdicts[0], test.verdict != "Pass"
-		if v.Verdict != test.verdict || v.Gated != isLeftOut || got.Cells[0].Gated != isLeftOut || strings.Contains(got.Message, "; left out: the last run of 1 series") != isLeftOut {
+		if v.Verdict != test.verdict || v.Gated != isLeftOut || got.Cells[0].Gated != isLeftOut || strings.Contains(got.Message, "; the last run of 1 series is left out, because") != isLeftOut {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if isLeftOut && (v.Reason != "NotConfirmed" || got.Counts != (v1alpha1.VerdictCounts{Inconclusive: 1}) || !strings.HasPrefix(v.Message, "no run of this execution is judged: ") || !strings.HasSuffix(v.Message, "or correct spec.template.subject.time")) {
@@ -110,6 +110,16 @@ func TestGateFailsWhatIsNotJudged(t *testing.T) {
 		if free := n.judge(&v1alpha1.SuiteRegression{}, "nightly-2", nil); free.Verdicts[0].Verdict != "Pass" || free.Verdicts[0].Gated {
 			t.Errorf("%s, without a gate: %+v", name, free)
 		}
+	}
+	many := make([]regression.Acknowledgement, 10)
+	var leftOut problems
+	for i := range many {
+		many[i].Revision = strings.Repeat("r", 20)
+		leftOut.add(strings.Repeat("e", 2000))
+	}
+	text := sentenceOf("nightly-2", v1alpha1.VerdictCounts{Pass: 1}, 4, many, &leftOut)
+	if !strings.Contains(text, "; the last run of 4 series is left out, because it tested an older version") || !strings.Contains(text, ", and 7 more; left out: e") {
+		t.Errorf("with long texts: %s", text)
 	}
 	// A regression that the gate lets pass stays one, and fails it.
 	spec := gateOfThroughput.DeepCopy()
