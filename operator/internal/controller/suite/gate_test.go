@@ -169,6 +169,39 @@ func TestGateFailsAFallFromAFloor(t *testing.T) {
 	}
 }
 
+// TestGateFailsAFloorAtTheFallenLevel checks that one run that shows only what the device does at least does not let an open fall pass, unless it is at
+// the level before that.
+func TestGateFailsAFloorAtTheFallenLevel(t *testing.T) {
+	ceiling := func() *nights {
+		n := &nights{t: t}
+		for range 60 {
+			n.add("nightly-1", "base", 1, 10, 200_000).edit(func(p *series.Point) { p.Bound = figure.AtLeast })
+		}
+		return n.add("nightly-2", "base", 11, 1000, 40_000)
+	}
+	for name, test := range map[string]struct {
+		nights *nights
+		floor  int64
+		want   bool
+	}{
+		"a fall from a floor": {ceiling(), 40_000, true}, "that floor": {ceiling(), 200_000, false},
+		"an open question":  {fallen(t).add("nightly-2", "base", 6, 1000, 90_000), 90_000, true},
+		"the level before":  {fallen(t).add("nightly-2", "base", 6, 1000, 90_000), 100_000, false},
+		"a closed question": {fallen(t).add("nightly-2", "base", 12, 1000, 90_000), 90_000, true},
+	} {
+		got := test.nights.add("nightly-3", "base", 1, 1000, test.floor).edit(func(p *series.Point) { p.Bound = figure.AtLeast }).judge(gateOfThroughput, "nightly-3", nil)
+		if v := got.Verdicts[0]; v.Reason != "NoValue" || v.Gated != test.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	accepted := gateOfThroughput.DeepCopy()
+	accepted.Acknowledgements = []v1alpha1.Acknowledgement{{Kind: "Accepted", Revision: "rules-1000"}}
+	n := ceiling().add("nightly-3", "base", 1, 1000, 40_000).edit(func(p *series.Point) { p.Bound = figure.AtLeast })
+	if got := n.judge(accepted, "nightly-3", nil); got.Verdicts[0].Gated || strings.Contains(got.Message, "match no change") {
+		t.Errorf("a fall that is accepted: %+v", got)
+	}
+}
+
 // TestPairsOfAllExecutions checks that a question that a later execution asks again continues after the pairs that are kept, and that their runs
 // do not count for that execution.
 func TestPairsOfAllExecutions(t *testing.T) {

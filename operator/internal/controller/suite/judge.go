@@ -240,7 +240,7 @@ func countOlder(all []series.Series) (count int) {
 func (j *judging) applyGate(v *v1alpha1.SeriesVerdict, of *regression.Judgment, s series.Series) {
 	last, isLeftOut := lastOf(s), isOlder(s)
 	isOpen := of.Verdict == regression.VerdictInconclusive && of.Reason != regression.ReasonNoValue || of.Verdict == regression.VerdictRegression && (of.Request != nil || of.BelowFloor != "")
-	if noValue := last.NoValue(); noValue != "" && of.Runs > 0 && !j.isAsGood(last, s) {
+	if noValue := last.NoValue(); noValue != "" && of.Runs > 0 && (of.Open || of.BelowFloor != "" || !j.isAsGood(last, s)) {
 		isOpen = true
 	}
 	switch {
