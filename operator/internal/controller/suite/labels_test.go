@@ -128,6 +128,7 @@ func TestNextTimeWithUnusableLabels(t *testing.T) {
 func TestBusyReader(t *testing.T) {
 	for name, answer := range map[string]error{
 		"away": &measure.Failure{Reason: v1alpha1.ReasonImageLabelsUnreadable, Err: errors.New("away"), Passing: true}, "no label": measure.Failf(v1alpha1.ReasonImageLabelsInvalid, "set it", "no label"),
+		"it redirects": measure.Failf(v1alpha1.ReasonRegistryNotAllowed, "ask for it", "another host"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			answered := newScope(executed("nightly-1", "True", v1alpha1.ReasonSucceeded), byRevision)

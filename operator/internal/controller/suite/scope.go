@@ -3,6 +3,7 @@ package suite
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -158,14 +159,14 @@ func (s *scope) isMeasured(revision string) bool {
 // knownOfLabels returns what the status says of labels that could not be read or used, so that it stays until they are read again. Those of another
 // generation may be of another image.
 func (s *scope) knownOfLabels() (blocked, unusable *reporting.Cause) {
-	known := func(kind, reason string) *reporting.Cause {
+	known := func(kind string, reasons ...string) *reporting.Cause {
 		c := meta.FindStatusCondition(s.suite.Status.Conditions, kind)
-		if c == nil || c.Reason != reason || c.ObservedGeneration != s.suite.Generation {
+		if c == nil || !slices.Contains(reasons, c.Reason) || c.ObservedGeneration != s.suite.Generation {
 			return nil
 		}
 		return &reporting.Cause{Reason: c.Reason, Message: c.Message}
 	}
-	return known(v1alpha1.ConditionSucceeded, v1alpha1.ReasonImageLabelsUnreadable), known(v1alpha1.ConditionReady, v1alpha1.ReasonImageLabelsInvalid)
+	return known(v1alpha1.ConditionSucceeded, v1alpha1.ReasonImageLabelsUnreadable), known(v1alpha1.ConditionReady, v1alpha1.ReasonImageLabelsInvalid, v1alpha1.ReasonRegistryNotAllowed)
 }
 
 // active returns the latest execution that has not ended, or the confirmation of one, or nil.
