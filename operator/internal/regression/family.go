@@ -28,7 +28,7 @@ type Report struct {
 	Unused []Acknowledgement `json:"unusedAcknowledgements,omitempty"`
 }
 
-// JudgeAll judges series. Those whose last runs are parts of one execution are one family, in which changes are believed as far
+// JudgeAll judges series. Those whose last runs are parts of one execution of a namespace are one family, in which changes are believed as far
 // as the false discovery rate allows.
 func JudgeAll(settings Settings, all []series.Series, acknowledgements []Acknowledgement) (Report, error) {
 	if err := settings.Validate(); err != nil {

@@ -106,6 +106,29 @@ func TestTheFamilyAsksForPairs(t *testing.T) {
 	}
 }
 
+// TestANamespaceIsAFamily checks that executions of two namespaces that have one name are two families.
+func TestANamespaceIsAFamily(t *testing.T) {
+	settings := Default()
+	settings.FalseDiscoveryRate = 1e-12
+	points := newHistory("a").add(40, 0).confirmed(t, 1, 0, -0.05).points
+	for _, p := range newHistory("b").add(41, 0).points {
+		p.Namespace = "other"
+		points = append(points, p)
+	}
+	all, err := series.Group(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := JudgeAll(settings, all, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(got.Judgments, func(j Judgment) bool { return j.Figure == "a" })
+	if i < 0 || len(got.Judgments) != 2 || !strings.Contains(got.Judgments[i].Message, "among the 1 figures of this execution") {
+		t.Errorf("%+v", got.Judgments)
+	}
+}
+
 // TestUnusedAcknowledgements checks which acknowledgements are named: those that match nothing, of each kind.
 func TestUnusedAcknowledgements(t *testing.T) {
 	loss := int32(1)

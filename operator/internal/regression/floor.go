@@ -28,10 +28,10 @@ type floorOf struct {
 	since, fallen int
 }
 
-// belowFloor returns the fall of the last values below the highest floor before them on their platform; nil where there is none of half the effect, or
+// belowFloor returns the fall of the last values, whatever runs without a value are after them, below the highest floor before them on their platform; nil where there is none of half the effect, or
 // someone accepted it. Confirmed changes since the floor are no part of it. A new level of the environment ends a floor, and so does an accepted one.
 func (j *judging) belowFloor() *floorFall {
-	if len(j.points) == 0 || j.isLastWithoutValue() || !slices.ContainsFunc(j.series.Runs, series.Point.IsFloor) {
+	if len(j.points) == 0 || !slices.ContainsFunc(j.series.Runs, series.Point.IsFloor) {
 		return nil
 	}
 	events := map[int][]Event{}
@@ -92,7 +92,7 @@ func (j *judging) belowFloor() *floorFall {
 	}
 	// The runs with floors vary as those with values do.
 	noise := base{count: f.count, deviation: min(newBase(before).deviation, j.walk.baseline(len(j.points)-1).deviation)}
-	if -size < max(j.settings.alarmSize(), lateLimit*noise.error(len(j.points)-first)) {
+	if -size < max(j.settings.alarmSize(), floorLimit*noise.error(len(j.points)-first)) {
 		return nil
 	}
 	return &floorFall{floor: f.point, first: j.points[f.fallen], size: size}

@@ -65,9 +65,40 @@ func TestAFallFromAFloor(t *testing.T) {
 			t.Errorf("%s: %s, %s: %s", name, j.Verdict, j.Reason, j.Message)
 		}
 	}
+	near := newHistory("a").floors(30, 0).add(1, 0)
+	near.points[30].Value = 98_020
+	if j := near.judge(t); j.Reason != ReasonBelowFloor {
+		t.Errorf("one run that is 3.8 standard errors below: %s, %s: %s", j.Verdict, j.Reason, j.Message)
+	}
 	j := newHistory("a").floors(60, 0).add(11, -0.8).judge(t)
 	if want := `run "night-59" has no value, and shows that the device does at least as well as 100000 frames/s; since run "night-60" it is worse than that by 80 % or more: mend it, or accept it`; j.Message != want {
 		t.Errorf("got %q", j.Message)
+	}
+}
+
+// TestAFloorAtTheFallenLevel checks that a last run without a value ends no fall, unless it is a floor at the level before that.
+func TestAFloorAtTheFallenLevel(t *testing.T) {
+	irregular := newHistory("a").floors(60, 0).add(12, -0.8)
+	irregular.points[71].Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtIrregularResult}
+	for name, test := range map[string]struct {
+		history     *history
+		below, open bool
+	}{
+		"below a floor":                    {newHistory("a").floors(60, 0).add(11, -0.8).floors(1, -0.8), true, false},
+		"below a floor, and in doubt":      {irregular, true, false},
+		"at the floor again":               {newHistory("a").floors(60, 0).add(11, -0.8).floors(1, 0), false, false},
+		"a question is open":               {newHistory("a").add(40, 0).add(6, -0.05).floors(1, -0.05), false, true},
+		"the level before the question":    {newHistory("a").add(40, 0).add(6, -0.05).floors(1, 0), false, false},
+		"a question was given up":          {newHistory("a").add(40, 0).add(20, -0.05).floors(1, -0.05), false, true},
+		"the level before what was closed": {newHistory("a").add(40, 0).add(20, -0.05).floors(1, 0), false, false},
+		"a break":                          {newHistory("a").add(40, 0).add(20, -0.05).floors(1, -0.05).on("old", 0).on("new", 40), false, true},
+		"the level before the break":       {newHistory("a").add(40, 0).add(20, -0.05).floors(1, 0).on("old", 0).on("new", 40), false, false},
+		"a quiet series":                   {newHistory("a").add(40, 0).floors(1, -0.05), false, false},
+	} {
+		j := test.history.judge(t)
+		if j.Verdict != VerdictInconclusive || j.Reason != ReasonNoValue || (j.BelowFloor != "") != test.below || j.Open != test.open || strings.Contains(j.Message, "no interleaved runs say why") != test.open {
+			t.Errorf("%s: %s, %s: %s, below %q, open %t", name, j.Verdict, j.Reason, j.Message, j.BelowFloor, j.Open)
+		}
 	}
 }
 

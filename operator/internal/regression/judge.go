@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"vnfbench.io/operator/internal/series"
+	"vnfbench.io/operator/internal/statistics"
 )
 
 // Verdict is the answer for one series after its last run.
@@ -117,7 +118,10 @@ type Judgment struct {
 	Request *Request `json:"request,omitempty"`
 	// BelowFloor names the run that showed only what the device does at least, where the last runs are worse than that.
 	BelowFloor string `json:"belowFloor,omitempty"`
+	// Open says that a question, or a fall without an answer, is open, and that the last run is no floor at the level before it.
+	Open bool `json:"open,omitempty"`
 
+	// execution is that of the last run, with its namespace.
 	execution string
 	// closed are the places of questions without an answer, of breaks and of falls from a floor, which can be accepted too.
 	closed []place
@@ -288,9 +292,17 @@ func (j *judging) take(p place, kinds ...AcknowledgementKind) AcknowledgementKin
 	return j.acknowledgements[number].Kind
 }
 
-// unanswered returns the last fall at a question that was given up or at a break, without an answer, that no one accepted and that nothing undid; nil
-// where there is none.
+// unanswered returns the last fall without an answer; nil where there is none.
 func (j *judging) unanswered() *Event {
+	if falls := j.falls(); len(falls) > 0 {
+		return falls[0]
+	}
+	return nil
+}
+
+// falls returns the falls at questions that were given up and at breaks, without an answer, that no one accepted and that nothing undid, the last one
+// first.
+func (j *judging) falls() (found []*Event) {
 	confirmed := 0.0
 	for i := len(j.walk.events) - 1; i >= 0; i-- {
 		e := &j.walk.events[i]
@@ -298,10 +310,26 @@ func (j *judging) unanswered() *Event {
 		case e.Kind == Regression || e.Kind == Improvement || e.Kind == Minor:
 			confirmed += e.Size
 		case e.isUnanswered() && e.Size < 0 && e.Size+confirmed <= -j.settings.alarmSize() && !j.isBack(i) && !j.isAccepted(e.Question):
-			return e
+			found = append(found, e)
 		}
 	}
-	return nil
+	return found
+}
+
+// isOpen reports whether there is a question or a fall without an answer that the last run does not end.
+func (j *judging) isOpen() bool {
+	isOpen := j.walk.open != nil && !j.isUndone(j.walk.open.Question)
+	return isOpen || slices.ContainsFunc(j.falls(), func(e *Event) bool { return !j.isUndone(e.Question) })
+}
+
+// isUndone reports whether the last run is a floor at the level before a question: then the device is as good as before.
+func (j *judging) isUndone(q Question) bool {
+	last := j.series.Runs[len(j.series.Runs)-1]
+	if !last.IsFloor() || q.Old >= q.First {
+		return false
+	}
+	before := j.walk.values(j.walk.accepted(q.Old, min(q.Old+floorRuns, q.First)-1))
+	return last.LogValue()-statistics.Median(before) > -j.settings.alarmSize()
 }
 
 // isBack reports whether a later break led back to what was before that of an event: to the same platform and the same level.
@@ -323,7 +351,7 @@ func (j *judging) judgment() Judgment {
 	out.OlderVersions = len(j.runs) - len(j.series.Runs)
 	if len(j.runs) > 0 {
 		last := j.runs[len(j.runs)-1]
-		out.execution = cmp.Or(last.Execution, last.Run)
+		out.execution = last.Namespace + "/" + cmp.Or(last.Execution, last.Run)
 	}
 	if len(j.points) > 0 {
 		if base := j.walk.baseline(len(j.points) - 1); base.count > 1 {
@@ -351,6 +379,7 @@ func (j *judging) judgment() Judgment {
 	if j.floor != nil {
 		out.BelowFloor = j.floor.floor.Run
 	}
+	out.Open = j.isOpen()
 	out.Message = j.sentence(out)
 	if j.floor != nil && out.Reason != ReasonBelowFloor {
 		out.Message += "; " + j.belowFloorWords()

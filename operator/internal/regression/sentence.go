@@ -47,7 +47,11 @@ func (j *judging) sentence(out Judgment) string {
 		return j.changed(out)
 	case ReasonNoValue:
 		last := j.series.Runs[len(j.series.Runs)-1]
-		return fmt.Sprintf("the last run, %q, has no value: %s", last.Run, last.NoValue())
+		text := fmt.Sprintf("the last run, %q, has no value: %s", last.Run, last.NoValue())
+		if out.Open {
+			text += "; runs before it differ from earlier ones, and no interleaved runs say why: measure a run with a value, or accept it"
+		}
+		return text
 	case ReasonUnconfirmed:
 		return j.unconfirmed()
 	case ReasonBelowFloor:

@@ -114,6 +114,8 @@ const (
 	unansweredRuns = 10
 	// floorRuns are the last runs of which most must be floors, so that a floor is the level of the device.
 	floorRuns = 8
+	// floorLimit is how many standard errors values are below a floor that count as a fall from it.
+	floorLimit = 3.5
 	// openingRuns is how many legs are enough to begin a segment.
 	openingRuns = 5
 	// minDifferences is how many pairs it takes to see that there is a change.

@@ -75,9 +75,16 @@ func IsSettled(suite *v1alpha1.BenchmarkSuite, execution *v1alpha1.BenchmarkSuit
 		return false
 	}
 	if judged := judgedBy(suite, execution); judged != nil {
-		return judged.Confirmation == nil
+		return judged.Confirmation == nil && !isToJudgeAgain(suite)
 	}
 	return NotReady(suite) != nil
+}
+
+// isToJudgeAgain reports whether the verdicts of a suite whose latest execution has ended may be those of earlier settings: it waits for its turn to judge,
+// or for the right to read its measurements.
+func isToJudgeAgain(suite *v1alpha1.BenchmarkSuite) bool {
+	of := outcome(suite.Status.Conditions, v1alpha1.ConditionSucceeded)
+	return of.Status == metav1.ConditionUnknown && (of.Reason == v1alpha1.ReasonProgressing || of.Reason == v1alpha1.ReasonNotJudged)
 }
 
 // GateOutcome returns what the gate of a suite, which may be nil, says of an execution: False where it fails the suite, Unknown while it is not

@@ -103,8 +103,17 @@ func TestGateOutcome(t *testing.T) {
 		"it is being confirmed": {func(s *v1alpha1.BenchmarkSuite, _ *v1alpha1.BenchmarkSuiteRun) {
 			s.Status.Regression.Confirmation = &v1alpha1.AskedConfirmation{}
 		}, "Unknown Confirming", true, false},
+		"other settings wait for their turn": {func(s *v1alpha1.BenchmarkSuite, _ *v1alpha1.BenchmarkSuiteRun) {
+			s.Status.Conditions[0].Status, s.Status.Conditions[0].Reason = metav1.ConditionUnknown, v1alpha1.ReasonProgressing
+		}, "Unknown Progressing", true, false},
+		"other settings wait for a right": {func(s *v1alpha1.BenchmarkSuite, _ *v1alpha1.BenchmarkSuiteRun) {
+			s.Status.Conditions[0].Status, s.Status.Conditions[0].Reason = metav1.ConditionUnknown, v1alpha1.ReasonNotJudged
+		}, "Unknown Progressing", true, false},
+		"the verdicts are final, and it is suspended": {func(s *v1alpha1.BenchmarkSuite, _ *v1alpha1.BenchmarkSuiteRun) {
+			s.Status.Conditions[0].Status, s.Status.Conditions[0].Reason = metav1.ConditionUnknown, v1alpha1.ReasonSuspended
+		}, "False RegressionFound", true, false},
 		"it cannot be judged": {func(s *v1alpha1.BenchmarkSuite, _ *v1alpha1.BenchmarkSuiteRun) {
-			s.Status.Regression.Problem = "too many points"
+			s.Status.Regression.Problem, s.Status.Conditions[0].Reason = "too many points", v1alpha1.ReasonNotJudged
 		}, "False NotJudged", true, false},
 		"an entry without cells": {func(s *v1alpha1.BenchmarkSuite, _ *v1alpha1.BenchmarkSuiteRun) {
 			s.Status.Regression.Verdicts, s.Status.Regression.GateProblem = nil, "it selects no series"

@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
@@ -100,7 +101,7 @@ func (r *Reader) reference(image string) (name.Reference, error) {
 	access, allowed := r.allowed.of(host, "https")
 	switch {
 	case !allowed:
-		return nil, notAllowed(&refusedHost{host})
+		return nil, measure.Failf(v1alpha1.ReasonRegistryNotAllowed, "ask the administrator to add it to subjectImages.registries of the chart, or "+giveFields, "%w", &refusedHost{host})
 	case access == plainHTTP:
 		return name.ParseReference(image, name.Insecure)
 	}
@@ -131,6 +132,10 @@ func (r *Reader) Read(ctx context.Context, image string, given *v1alpha1.Subject
 	}
 	labels, digest, err := labelsOf(ctx, ref, newGuard(base, r.allowed), own)
 	if err != nil {
+		var refused *refusedHost
+		if errors.As(err, &refused) {
+			logr.FromContextOrDiscard(ctx).Info("Not reading from a host to which a registry leads", "image", image, "host", refused.host)
+		}
 		return nil, failureOf(image, err)
 	}
 	return fromLabels(labels, given, ref.Context().Digest(digest).Name())
@@ -209,9 +214,8 @@ func readIn(folder, file string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-func notAllowed(err error) *measure.Failure {
-	return measure.Failf(v1alpha1.ReasonRegistryNotAllowed, "ask the administrator to add it to subjectImages.registries of the chart, or give the fields of spec.template.subject and leave fromImage out", "%w", err)
-}
+// giveFields is the remedy where the labels of an image cannot be the subject.
+const giveFields = "give the fields of spec.template.subject, and leave fromImage out"
 
 // wrongSettings says why the settings of the operator cannot be used.
 func wrongSettings(image string, err error) *measure.Failure {
@@ -219,14 +223,16 @@ func wrongSettings(image string, err error) *measure.Failure {
 		Err: fmt.Errorf("the labels of image %q cannot be read: %w", image, err)}
 }
 
-// failureOf says why the labels of an image cannot be read. It has nothing of what a registry answers except for its status and codes.
+// failureOf says why the labels of an image cannot be read. It has nothing of what a registry answers except for its status: another text each time
+// would be another status of the suite, which leads to another request at once.
 func failureOf(image string, err error) *measure.Failure {
 	var refused *refusedHost
 	switch {
 	case errors.As(err, &refused):
-		return notAllowed(fmt.Errorf("the labels of image %q cannot be read: %w", image, refused))
+		return measure.Failf(v1alpha1.ReasonRegistryNotAllowed, "ask the administrator to add the host, which the log of the operator names, to subjectImages.registries of the chart, or "+giveFields,
+			"the labels of image %q cannot be read: its registry redirects, or sends for a token, to a host from which the operator may not read", image)
 	case errors.Is(err, errTooMuch):
-		return measure.Failf(v1alpha1.ReasonImageLabelsInvalid, "give the fields of spec.template.subject, and leave fromImage out", "image %q: %w", image, errTooMuch)
+		return measure.Failf(v1alpha1.ReasonImageLabelsInvalid, giveFields, "image %q: %w", image, errTooMuch)
 	}
 	why, remedy := whyOf(err)
 	return &measure.Failure{Reason: v1alpha1.ReasonImageLabelsUnreadable, Remedy: remedy, Passing: true, Err: fmt.Errorf("the labels of image %q cannot be read: %s", image, why)}
@@ -241,7 +247,7 @@ func whyOf(err error) (why, remedy string) {
 	const unreachable = "check that the registry answers, and that the manager's NetworkPolicy (subjectImages.ports and addresses of the chart) lets it through"
 	switch {
 	case errors.As(err, &answer):
-		return "the registry answers " + statusOf(answer), remedyOf(answer.StatusCode)
+		return "the registry answers " + statusOf(answer.StatusCode), remedyOf(answer.StatusCode)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("no answer within %s", timeout), unreachable
 	case errors.Is(err, http.ErrSchemeMismatch):
@@ -279,15 +285,9 @@ func whyNotConnected(err *net.OpError) string {
 	return "the connection to the registry breaks"
 }
 
-// statusOf returns the status of an answer with the registry's codes.
-func statusOf(answer *transport.Error) string {
-	parts := []string{strings.TrimSpace(fmt.Sprint(answer.StatusCode, " ", http.StatusText(answer.StatusCode)))}
-	for _, d := range answer.Errors {
-		if code := string(d.Code); isCode(code) && len(parts) < 4 {
-			parts = append(parts, code)
-		}
-	}
-	return strings.Join(parts, " ")
+// statusOf returns a status of HTTP in words.
+func statusOf(status int) string {
+	return strings.TrimSpace(fmt.Sprint(status, " ", http.StatusText(status)))
 }
 
 func remedyOf(status int) string {
@@ -298,9 +298,4 @@ func remedyOf(status int) string {
 		return "check the name; an image that is not public needs credentials in subjectImages.secret of the chart"
 	}
 	return "look at the registry"
-}
-
-// isCode reports whether a text is an error code of a registry, such as MANIFEST_UNKNOWN.
-func isCode(text string) bool {
-	return text != "" && len(text) <= 40 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }

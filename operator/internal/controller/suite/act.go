@@ -90,7 +90,7 @@ func (r *Reconciler) execute(ctx context.Context, s *scope, d *decision) error {
 // labelsInterval is how often a suite reads the labels of an image again that do not give a revision. It holds nothing meanwhile.
 const labelsInterval = time.Minute
 
-// readRevision reads the revision of the image. While a registry does not give it, the suite waits. Labels that cannot be used are a problem.
+// readRevision reads the revision of the image. While a registry does not give it, the suite waits. With labels that cannot be used it is not ready.
 func (r *Reconciler) readRevision(ctx context.Context, s *scope, d *decision) error {
 	found, err := r.Subjects.Read(ctx, s.image, &s.suite.Spec.Template.Subject.Subject)
 	var failure *measure.Failure
@@ -99,7 +99,7 @@ func (r *Reconciler) readRevision(ctx context.Context, s *scope, d *decision) er
 		d.revision = found.Revision
 		return nil
 	case errors.Is(err, subject.ErrBusy):
-		d.blocked, s.problem = s.knownOfLabels()
+		d.blocked, s.unusable = s.knownOfLabels()
 		d.checkAfter(conflictDelay)
 		return nil
 	case !errors.As(err, &failure):
@@ -107,7 +107,7 @@ func (r *Reconciler) readRevision(ctx context.Context, s *scope, d *decision) er
 	case failure.Passing:
 		d.blocked = reporting.CauseOf(err)
 	default:
-		s.problem = reporting.CauseOf(err)
+		s.unusable = reporting.CauseOf(err)
 	}
 	d.checkAfter(labelsInterval)
 	return nil

@@ -101,7 +101,7 @@ func TestGateFailsWhatIsNotJudged(t *testing.T) {
 		n := week(10, 100_000).add("nightly-2", "base", 1, 1000, 100_000).edit(made(test.days))
 		got := n.judge(gateOfThroughput, "nightly-2", nil)
 		v, isLeftOut := got.Verdicts[0], test.verdict != "Pass"
-		if v.Verdict != test.verdict || v.Gated != isLeftOut || got.Cells[0].Gated != isLeftOut || strings.Contains(got.Message, "; left out: the last run of 1 series") != isLeftOut {
+		if v.Verdict != test.verdict || v.Gated != isLeftOut || got.Cells[0].Gated != isLeftOut || strings.Contains(got.Message, "; the last run of 1 series is left out, because") != isLeftOut {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if isLeftOut && (v.Reason != "NotConfirmed" || got.Counts != (v1alpha1.VerdictCounts{Inconclusive: 1}) || !strings.HasPrefix(v.Message, "no run of this execution is judged: ") || !strings.HasSuffix(v.Message, "or correct spec.template.subject.time")) {
@@ -110,6 +110,16 @@ func TestGateFailsWhatIsNotJudged(t *testing.T) {
 		if free := n.judge(&v1alpha1.SuiteRegression{}, "nightly-2", nil); free.Verdicts[0].Verdict != "Pass" || free.Verdicts[0].Gated {
 			t.Errorf("%s, without a gate: %+v", name, free)
 		}
+	}
+	many := make([]regression.Acknowledgement, 10)
+	var leftOut problems
+	for i := range many {
+		many[i].Revision = strings.Repeat("r", 20)
+		leftOut.add(strings.Repeat("e", 2000))
+	}
+	text := sentenceOf("nightly-2", v1alpha1.VerdictCounts{Pass: 1}, 4, many, &leftOut)
+	if !strings.Contains(text, "; the last run of 4 series is left out, because it tested an older version") || !strings.Contains(text, ", and 7 more; left out: e") {
+		t.Errorf("with long texts: %s", text)
 	}
 	// A regression that the gate lets pass stays one, and fails it.
 	spec := gateOfThroughput.DeepCopy()
@@ -156,6 +166,39 @@ func TestGateFailsAFallFromAFloor(t *testing.T) {
 	}
 	if v := status.Verdicts[0]; v.Verdict != "Regression" || v.Reason != "NotConfirmed" || !v.Gated || !strings.Contains(v.Message, "has no value, and shows that the device does at least as well as") {
 		t.Errorf("a small regression: %+v", v)
+	}
+}
+
+// TestGateFailsAFloorAtTheFallenLevel checks that one run that shows only what the device does at least does not let an open fall pass, unless it is at
+// the level before that.
+func TestGateFailsAFloorAtTheFallenLevel(t *testing.T) {
+	ceiling := func() *nights {
+		n := &nights{t: t}
+		for range 60 {
+			n.add("nightly-1", "base", 1, 10, 200_000).edit(func(p *series.Point) { p.Bound = figure.AtLeast })
+		}
+		return n.add("nightly-2", "base", 11, 1000, 40_000)
+	}
+	for name, test := range map[string]struct {
+		nights *nights
+		floor  int64
+		want   bool
+	}{
+		"a fall from a floor": {ceiling(), 40_000, true}, "that floor": {ceiling(), 200_000, false},
+		"an open question":  {fallen(t).add("nightly-2", "base", 6, 1000, 90_000), 90_000, true},
+		"the level before":  {fallen(t).add("nightly-2", "base", 6, 1000, 90_000), 100_000, false},
+		"a closed question": {fallen(t).add("nightly-2", "base", 12, 1000, 90_000), 90_000, true},
+	} {
+		got := test.nights.add("nightly-3", "base", 1, 1000, test.floor).edit(func(p *series.Point) { p.Bound = figure.AtLeast }).judge(gateOfThroughput, "nightly-3", nil)
+		if v := got.Verdicts[0]; v.Reason != "NoValue" || v.Gated != test.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	accepted := gateOfThroughput.DeepCopy()
+	accepted.Acknowledgements = []v1alpha1.Acknowledgement{{Kind: "Accepted", Revision: "rules-1000"}}
+	n := ceiling().add("nightly-3", "base", 1, 1000, 40_000).edit(func(p *series.Point) { p.Bound = figure.AtLeast })
+	if got := n.judge(accepted, "nightly-3", nil); got.Verdicts[0].Gated || strings.Contains(got.Message, "match no change") {
+		t.Errorf("a fall that is accepted: %+v", got)
 	}
 }
 

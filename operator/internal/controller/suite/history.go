@@ -56,8 +56,6 @@ func (p *problems) add(text string) {
 	}
 }
 
-func (p *problems) clone() problems { return problems{slices.Clone(p.first), p.count} }
-
 func (p *problems) String() string {
 	text := strings.Join(p.first, "; ")
 	if more := p.count - len(p.first); more > 0 {

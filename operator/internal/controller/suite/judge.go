@@ -73,10 +73,6 @@ func judge(spec *v1alpha1.SuiteRegression, h *history, before *v1alpha1.Regressi
 		verdicts[i] = j.verdict(&found.Judgments[i], h.series[i])
 	}
 	j.askAll(found.Judgments, verdicts)
-	leftOut := h.leftOut.clone()
-	if n := countOlder(h.series); n > 0 {
-		leftOut.add(fmt.Sprintf("the last run of %d series, which tested an older version than a run before it", n))
-	}
 	for i := range found.Judgments {
 		j.applyGate(&verdicts[i], &found.Judgments[i], h.series[i])
 	}
@@ -84,7 +80,7 @@ func judge(spec *v1alpha1.SuiteRegression, h *history, before *v1alpha1.Regressi
 		verdicts = append(verdicts, j.refusedVerdict(s))
 	}
 	j.after.Counts = countVerdicts(verdicts)
-	j.after.Message = sentenceOf(h.execution, j.after.Counts, found.Unused, &leftOut)
+	j.after.Message = sentenceOf(h.execution, j.after.Counts, countOlder(h.series), found.Unused, &h.leftOut)
 	if h.unread.count > 0 {
 		j.after.Problem = excerpt.Line("measurements of the execution cannot be read: "+h.unread.String(), reporting.MaxMessageBytes)
 	}
@@ -244,7 +240,7 @@ func countOlder(all []series.Series) (count int) {
 func (j *judging) applyGate(v *v1alpha1.SeriesVerdict, of *regression.Judgment, s series.Series) {
 	last, isLeftOut := lastOf(s), isOlder(s)
 	isOpen := of.Verdict == regression.VerdictInconclusive && of.Reason != regression.ReasonNoValue || of.Verdict == regression.VerdictRegression && (of.Request != nil || of.BelowFloor != "")
-	if noValue := last.NoValue(); noValue != "" && of.Runs > 0 && !j.isAsGood(last, s) {
+	if noValue := last.NoValue(); noValue != "" && of.Runs > 0 && (of.Open || of.BelowFloor != "" || !j.isAsGood(last, s)) {
 		isOpen = true
 	}
 	switch {
@@ -411,18 +407,21 @@ func badness(verdict string) int {
 	}, verdict)
 }
 
-// sentenceOf sums up the verdicts, and names acknowledgements that match no change, as a revision may be misspelled, and measurements that are
-// left out.
-func sentenceOf(execution string, c v1alpha1.VerdictCounts, unused []regression.Acknowledgement, leftOut *problems) string {
+// sentenceOf sums up the verdicts, counts the series whose last run is of an older version, and names acknowledgements that match no change, as a
+// revision may be misspelled, and measurements that are left out. The counts come first, because a message has little room for texts.
+func sentenceOf(execution string, c v1alpha1.VerdictCounts, older int, unused []regression.Acknowledgement, leftOut *problems) string {
 	total := c.Pass + c.Regression + c.Improvement + c.Inconclusive + c.NotEnoughData
 	text := fmt.Sprintf("of %d series of execution %s, %d became worse, %d became better, %d have no change, %d are inconclusive, %d have too few runs",
 		total, execution, c.Regression, c.Improvement, c.Pass, c.Inconclusive, c.NotEnoughData)
+	if older > 0 {
+		text += fmt.Sprintf("; the last run of %d series is left out, because it tested an older version than a run before it", older)
+	}
 	if len(unused) > 0 {
 		names := make([]string, len(unused))
 		for i, a := range unused {
 			names[i] = a.Revision + a.Run
 		}
-		text += "; acknowledgements that match no change: " + strings.Join(names, ", ")
+		text += "; acknowledgements that match no change: " + listOf(names, ", ")
 	}
 	if leftOut.count > 0 {
 		text += "; left out: " + leftOut.String()

@@ -82,9 +82,10 @@ func TestReadRevision(t *testing.T) {
 		ready     string
 		after     time.Duration
 	}{
-		"a revision": {"two", "two", "True/Succeeded", "True/Ready", 0},
+		"a revision": {"two", "two", "Unknown/Progressing", "True/Ready", 0},
+		"the same":   {"one", "one", "True/Succeeded", "True/Ready", 0},
 		"away":       {&measure.Failure{Reason: v1alpha1.ReasonImageLabelsUnreadable, Err: errors.New("away"), Passing: true}, "", "Unknown/ImageLabelsUnreadable", "True/Ready", labelsInterval},
-		"busy":       {subject.ErrBusy, "", "True/Succeeded", "True/Ready", conflictDelay},
+		"busy":       {subject.ErrBusy, "", "Unknown/Progressing", "True/Ready", conflictDelay},
 		"no label":   {measure.Failf(v1alpha1.ReasonImageLabelsInvalid, "set it", "no label"), "", "False/ImageLabelsInvalid", "False/ImageLabelsInvalid", labelsInterval},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,10 +111,24 @@ func TestReadRevision(t *testing.T) {
 	}
 }
 
-// TestBusyReader checks that what a suite says of labels stays while other images are read.
+// TestNextTimeWithUnusableLabels checks that the status has the next time of the schedule, which does not wait for labels that can be used.
+func TestNextTimeWithUnusableLabels(t *testing.T) {
+	s := newScope(executed("nightly-1", "True", v1alpha1.ReasonSucceeded), scheduled(t, "0 1 * * *", "00:30"), byRevision)
+	d := decide(s)
+	if err := (&Reconciler{Subjects: labels{"vyos:2": measure.Failf(v1alpha1.ReasonImageLabelsInvalid, "set it", "no label")}}).act(t.Context(), s, &d); err != nil {
+		t.Fatal(err)
+	}
+	status := summarize(s, d)
+	if next := status.NextScheduleTime; d.action != actRead || next == nil || !next.Time.Equal(s.now.Add(30*time.Minute)) || !meta.IsStatusConditionFalse(status.Conditions, v1alpha1.ConditionReady) {
+		t.Errorf("%s, next at %s: %+v", d.action, next, status.Conditions)
+	}
+}
+
+// TestBusyReader checks that what a suite says of labels stays while other images are read, until the suite is changed.
 func TestBusyReader(t *testing.T) {
 	for name, answer := range map[string]error{
 		"away": &measure.Failure{Reason: v1alpha1.ReasonImageLabelsUnreadable, Err: errors.New("away"), Passing: true}, "no label": measure.Failf(v1alpha1.ReasonImageLabelsInvalid, "set it", "no label"),
+		"it redirects": measure.Failf(v1alpha1.ReasonRegistryNotAllowed, "ask for it", "another host"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			answered := newScope(executed("nightly-1", "True", v1alpha1.ReasonSucceeded), byRevision)
@@ -129,6 +144,16 @@ func TestBusyReader(t *testing.T) {
 			}
 			if diff := cmp.Diff(busy.suite.Status.Conditions, summarize(busy, d).Conditions); diff != "" || d.after != conflictDelay {
 				t.Errorf("after %s: %s", d.after, diff)
+			}
+			changed := newScope(executed("nightly-1", "True", v1alpha1.ReasonSucceeded), byRevision, func(s *scope) { s.suite.Generation++ })
+			changed.suite.Status = busy.suite.Status
+			d = decide(changed)
+			if err := (&Reconciler{Subjects: labels{"vyos:2": subject.ErrBusy}}).act(t.Context(), changed, &d); err != nil {
+				t.Fatal(err)
+			}
+			status := summarize(changed, d)
+			if c := succeeded(&status); c.Status != "Unknown" || c.Reason != v1alpha1.ReasonProgressing || c.ObservedGeneration != 2 || !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
+				t.Errorf("another generation: %+v", status.Conditions)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package suite
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +36,8 @@ type scope struct {
 	schedule schedule.Schedule
 	// problem says why the suite cannot be executed, or is nil.
 	problem *reporting.Cause
+	// unusable says why the labels of the image cannot be used, or is nil. The schedule continues.
+	unusable *reporting.Cause
 	// confirmation is the one that the status names, if it exists.
 	confirmation *v1alpha1.BenchmarkSuiteRun
 	// judged is the digest of spec.regression and of the latest execution; "" without either.
@@ -42,6 +45,9 @@ type scope struct {
 	// known is what the status says of executions, with those that are newer than it.
 	known v1alpha1.BenchmarkSuiteStatus
 }
+
+// notReady says why the suite is not ready, or is nil.
+func (s *scope) notReady() *reporting.Cause { return cmp.Or(s.problem, s.unusable) }
 
 // timeZone returns that of the schedule.
 func (s *scope) timeZone() string { return cmp.Or(s.suite.Spec.TimeZone, "UTC") }
@@ -144,15 +150,23 @@ func (s *scope) isToRead() bool {
 		!s.isRead() && (last == nil || last.TemplateDigest != s.digest)
 }
 
-// knownOfLabels returns what the status says of labels that could not be read or used, so that it stays until they are read again.
-func (s *scope) knownOfLabels() (blocked, problem *reporting.Cause) {
-	if c := succeeded(&s.suite.Status); c != nil && c.Reason == v1alpha1.ReasonImageLabelsUnreadable {
-		blocked = &reporting.Cause{Reason: c.Reason, Message: c.Message}
+// isMeasured reports whether a revision, "" where it is not known yet, is that of the latest execution, so that its outcome holds.
+func (s *scope) isMeasured(revision string) bool {
+	last := s.known.LastExecution
+	return revision != "" && last != nil && last.Revision == revision
+}
+
+// knownOfLabels returns what the status says of labels that could not be read or used, so that it stays until they are read again. Those of another
+// generation may be of another image.
+func (s *scope) knownOfLabels() (blocked, unusable *reporting.Cause) {
+	known := func(kind string, reasons ...string) *reporting.Cause {
+		c := meta.FindStatusCondition(s.suite.Status.Conditions, kind)
+		if c == nil || !slices.Contains(reasons, c.Reason) || c.ObservedGeneration != s.suite.Generation {
+			return nil
+		}
+		return &reporting.Cause{Reason: c.Reason, Message: c.Message}
 	}
-	if c := meta.FindStatusCondition(s.suite.Status.Conditions, v1alpha1.ConditionReady); c != nil && c.Reason == v1alpha1.ReasonImageLabelsInvalid {
-		problem = &reporting.Cause{Reason: c.Reason, Message: c.Message}
-	}
-	return blocked, problem
+	return known(v1alpha1.ConditionSucceeded, v1alpha1.ReasonImageLabelsUnreadable), known(v1alpha1.ConditionReady, v1alpha1.ReasonImageLabelsInvalid, v1alpha1.ReasonRegistryNotAllowed)
 }
 
 // active returns the latest execution that has not ended, or the confirmation of one, or nil.
@@ -209,9 +223,10 @@ func (s *scope) line() string {
 }
 
 // isNewLine reports whether the schedule is another one than that of the status: its times before now are none. Those of a new suite count from its
-// creation.
+// creation. The status of an older operator has no schedule, and the next time of one.
 func (s *scope) isNewLine() bool {
-	return s.known.ObservedGeneration > 0 && s.known.ObservedSchedule != s.line()
+	isOfOlder := s.known.ObservedSchedule == "" && s.known.NextScheduleTime != nil
+	return s.known.ObservedGeneration > 0 && s.known.ObservedSchedule != s.line() && !isOfOlder
 }
 
 // scheduledTime returns the time of the schedule that was not acted on yet, or zero.

@@ -85,8 +85,9 @@ func (s *scope) setConditions(status *v1alpha1.BenchmarkSuiteStatus, d decision)
 			ObservedGeneration: s.suite.Generation, LastTransitionTime: metav1.NewTime(s.now.Truncate(time.Second)),
 		})
 	}
-	if s.problem != nil {
-		set(v1alpha1.ConditionReady, metav1.ConditionFalse, s.problem.Reason, s.problem.Message)
+	problem := s.notReady()
+	if problem != nil {
+		set(v1alpha1.ConditionReady, metav1.ConditionFalse, problem.Reason, problem.Message)
 	} else {
 		set(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonReady, fmt.Sprintf("the suite can be executed, with %d cells", s.cells))
 	}
@@ -98,8 +99,8 @@ func (s *scope) setConditions(status *v1alpha1.BenchmarkSuiteStatus, d decision)
 	meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionReconciling)
 	meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStalled)
 	switch {
-	case s.problem != nil:
-		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, s.problem.Reason, s.problem.Message)
+	case problem != nil:
+		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, problem.Reason, problem.Message)
 	case last.Status == metav1.ConditionFalse:
 		set(v1alpha1.ConditionStalled, metav1.ConditionTrue, last.Reason, last.Message)
 	case last.Status == metav1.ConditionUnknown && last.Reason != v1alpha1.ReasonNotExecuted:
@@ -112,13 +113,15 @@ func (s *scope) lastOutcome(status *v1alpha1.BenchmarkSuiteStatus, d decision) m
 	unknown := func(reason, format string, args ...any) metav1.Condition {
 		return metav1.Condition{Status: metav1.ConditionUnknown, Reason: reason, Message: reporting.NewCause(reason, format, args...).Message}
 	}
-	if s.problem != nil && s.active() == nil {
-		return metav1.Condition{Status: metav1.ConditionFalse, Reason: s.problem.Reason, Message: "the suite cannot be executed: " + s.problem.Message}
+	if problem := s.notReady(); problem != nil && s.active() == nil {
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: problem.Reason, Message: "the suite cannot be executed: " + problem.Message}
 	}
 	execution := s.latest()
 	switch {
 	case d.blocked != nil:
 		return unknown(d.blocked.Reason, "%s", d.blocked.Message)
+	case d.action == actRead && !s.isMeasured(d.revision):
+		return unknown(v1alpha1.ReasonProgressing, "the labels of the image are being read")
 	case d.foreign != "":
 		return unknown(v1alpha1.ReasonProgressing, "%s", takenMessage(d.foreign))
 	case d.action == actExecute:

@@ -144,6 +144,13 @@ func TestLaterSchedule(t *testing.T) {
 			}
 		})
 	}
+	older := newScope(executed("nightly-1", metav1.ConditionTrue, v1alpha1.ReasonSucceeded), scheduled(t, "0 * * * *", "01:20"), func(s *scope) {
+		s.known.ObservedSchedule, s.known.NextScheduleTime = "", &metav1.Time{Time: s.now.Add(-20 * time.Minute)}
+		s.suite.Status = s.known
+	})
+	if got, _ := older.advance(); got != "Execute Schedule" || older.known.ObservedSchedule != "0 * * * * UTC" {
+		t.Errorf("a time that passed during an upgrade: %s, %q", got, older.known.ObservedSchedule)
+	}
 	s := newScope(scheduled(t, "0 * * * *", "01:20"), func(s *scope) {
 		s.known = v1alpha1.BenchmarkSuiteStatus{}
 		s.suite.Spec.RunOn, s.suite.Status, s.suite.CreationTimestamp = v1alpha1.RunOnNever, s.known, metav1.NewTime(s.now.Add(-30*time.Minute))
