@@ -1,5 +1,8 @@
 package v1alpha1
 
+// MaxRepeats is the largest value of measurements.repeats.
+const MaxRepeats = 20
+
 // Measurements are what a run measures, for each frame size.
 // +kubebuilder:validation:XValidation:rule="!has(self.seed) || !has(self.order) || self.order == 'Random'",message="seed goes with order Random: remove order Declared, or seed",fieldPath=".seed"
 type Measurements struct {

@@ -13,6 +13,8 @@ const (
 	MaxSuiteMeasurements = 2000
 	// MaxExperimentBytes bounds spec.template.experiment and each patch, as JSON.
 	MaxExperimentBytes = 32 << 10
+	// MaxRunNowBytes bounds status.lastRunNow, to which the operator cuts the annotation.
+	MaxRunNowBytes = 253
 )
 
 // SuiteTemplate is what one execution of a suite measures, and in which order.

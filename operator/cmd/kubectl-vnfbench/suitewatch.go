@@ -144,11 +144,8 @@ func (c *cluster) lookAtSuite(ctx context.Context, suite *v1alpha1.BenchmarkSuit
 	return seen, err
 }
 
-// maxRunNowBytes is the API's bound of status.lastRunNow, to which the operator cuts the annotation.
-const maxRunNowBytes = 253
-
 // asksForRun reports whether the annotation asks for an execution that was not made yet.
 func asksForRun(suite *v1alpha1.BenchmarkSuite) bool {
-	asked := excerpt.Line(suite.Annotations[v1alpha1.AnnotationRunNow], maxRunNowBytes)
+	asked := excerpt.Line(suite.Annotations[v1alpha1.AnnotationRunNow], v1alpha1.MaxRunNowBytes)
 	return asked != "" && asked != suite.Status.LastRunNow
 }

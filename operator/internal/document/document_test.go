@@ -215,7 +215,7 @@ func TestBombTakesBoundedMemory(t *testing.T) {
 
 // TestHostileLists checks that the longest list that is read takes bounded memory, whatever it is a list of.
 func TestHostileLists(t *testing.T) {
-	// A list as long as is read would take too long for each of them: a shorter one tells what each element costs.
+	// A list as long as is read would take too long for each of them: a shorter one shows what each element costs.
 	const bytesOfEach, most = 20_000, 512 << 20
 	head := `{"apiVersion":"report.vnfbench.io/v1","kind":"BenchmarkReport","completeness":"Complete","run":{},"succeeded":{},"measured":{},"experiment":{},"results":[],"trialSummary":{},`
 	lists, largest, where := 0, uint64(0), ""

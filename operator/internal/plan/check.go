@@ -176,15 +176,12 @@ func missingNetwork(in Input, network v1alpha1.NetworkReference, field string) [
 	return []string{fmt.Sprintf("%q in namespace %q (%s)", network.Name, cmp.Or(network.Namespace, in.Run.Namespace), field)}
 }
 
-// maxRepeats is the API's bound of measurements.repeats. The trials of a run that a cluster with an older schema has taken with more
-// would not fit into memory before checkSize can refuse them.
-const maxRepeats = 20
-
-// checkRepeats refuses more repeats than the API's schema does.
+// checkRepeats refuses more repeats than the API's schema allows. The trials of a run that a cluster with an older schema has taken with
+// more would not fit into memory before checkSize can refuse them.
 func checkRepeats(in Input) error {
-	if repeats := in.Run.Spec.Experiment.Measurements.Repeats; repeats > maxRepeats {
+	if repeats := in.Run.Spec.Experiment.Measurements.Repeats; repeats > v1alpha1.MaxRepeats {
 		return fail(v1alpha1.ReasonInvalidConfiguration, "lower the run's spec.experiment.measurements.repeats",
-			"measurements.repeats is %d, and %d is the most", repeats, maxRepeats)
+			"measurements.repeats is %d, and %d is the most", repeats, v1alpha1.MaxRepeats)
 	}
 	return nil
 }

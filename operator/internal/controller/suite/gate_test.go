@@ -63,16 +63,22 @@ func TestGateFailsWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestSmallRegressionHidesNothing checks that a regression that the gate lets pass does not hide that the last run has no value.
-func TestSmallRegressionHidesNothing(t *testing.T) {
-	spec := gateOfThroughput.DeepCopy()
-	spec.Gate[0].LeastLossPercent = 30
-	n := fallen(t)
+// confirmed judges nightly-2 until there is nothing to confirm. All pairs find that it has fallen by a tenth.
+func (n *nights) confirmed(spec *v1alpha1.SuiteRegression) *v1alpha1.RegressionStatus {
 	status := n.judge(spec, "nightly-2", nil)
 	for status.Confirmation != nil {
 		n.confirms(status.Confirmation, 100_000, 90_000)
 		status = n.judge(spec, "nightly-2", madeOf(status))
 	}
+	return status
+}
+
+// TestSmallRegressionHidesNothing checks that a regression that the gate lets pass does not hide that the last run has no value.
+func TestSmallRegressionHidesNothing(t *testing.T) {
+	spec := gateOfThroughput.DeepCopy()
+	spec.Gate[0].LeastLossPercent = 30
+	n := fallen(t)
+	status := n.confirmed(spec)
 	if v := status.Verdicts[0]; v.Verdict != "Regression" || v.Gated {
 		t.Fatalf("%+v", status)
 	}
@@ -125,11 +131,7 @@ func TestGateFailsWhatIsNotJudged(t *testing.T) {
 	spec := gateOfThroughput.DeepCopy()
 	spec.Gate[0].LeastLossPercent = 30
 	n := fallen(t)
-	status := n.judge(spec, "nightly-2", nil)
-	for status.Confirmation != nil {
-		n.confirms(status.Confirmation, 100_000, 90_000)
-		status = n.judge(spec, "nightly-2", madeOf(status))
-	}
+	n.confirmed(spec)
 	n.add("nightly-3", "base", 1, 1000, 90_000).edit(made(-1)).add("nightly-4", "base", 1, 10, 100_000).edit(made(-2))
 	if v := n.judge(spec, "nightly-4", nil).Verdicts[0]; v.Verdict != "Regression" || v.Reason != "NotConfirmed" || !v.Gated || v.Change == nil {
 		t.Errorf("%+v", v)
@@ -159,11 +161,7 @@ func TestGateFailsAFallFromAFloor(t *testing.T) {
 	spec := gateOfThroughput.DeepCopy()
 	spec.Gate[0].LeastLossPercent = 30
 	n := atCeiling(&nights{t: t}, "nightly-0", 5).add("nightly-1", "base", 10, 10, 100_000).add("nightly-2", "base", 3, 1000, 90_000)
-	status := n.judge(spec, "nightly-2", nil)
-	for status.Confirmation != nil {
-		n.confirms(status.Confirmation, 100_000, 90_000)
-		status = n.judge(spec, "nightly-2", madeOf(status))
-	}
+	status := n.confirmed(spec)
 	if v := status.Verdicts[0]; v.Verdict != "Regression" || v.Reason != "NotConfirmed" || !v.Gated || !strings.Contains(v.Message, "has no value, and shows that the device does at least as well as") {
 		t.Errorf("a small regression: %+v", v)
 	}

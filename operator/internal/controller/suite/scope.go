@@ -110,12 +110,9 @@ func describe(execution *v1alpha1.BenchmarkSuiteRun, digest string) *v1alpha1.Su
 	return &v1alpha1.SuiteExecution{Name: execution.Name, Trigger: trigger, TemplateDigest: digest, Revision: revisionOf(execution.Subject())}
 }
 
-// maxRunNowBytes is the API's bound of status.lastRunNow.
-const maxRunNowBytes = 253
-
 // runNow returns the value of the annotation that asks for an execution, as the status has it.
 func runNow(object metav1.Object) string {
-	return excerpt.Line(object.GetAnnotations()[v1alpha1.AnnotationRunNow], maxRunNowBytes)
+	return excerpt.Line(object.GetAnnotations()[v1alpha1.AnnotationRunNow], v1alpha1.MaxRunNowBytes)
 }
 
 func revisionOf(subject *v1alpha1.Subject) string {
