@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -208,7 +207,7 @@ func TestRefuses(t *testing.T) {
 // TestBombTakesBoundedMemory checks that a file that becomes 128 MiB takes no such memory.
 func TestBombTakesBoundedMemory(t *testing.T) {
 	bomb := packed(t, bytes.Repeat([]byte(" "), 128<<20))
-	if cost := allocated(func() { _, _ = document.Read(bytes.NewReader(bomb)) }); cost > 100<<20 {
+	if cost := mutate.Cost(func() { _, _ = document.Read(bytes.NewReader(bomb)) }); cost > 100<<20 {
 		t.Errorf("a bomb of %d bytes costs %d MiB", len(bomb), cost>>20)
 	}
 }
@@ -223,7 +222,7 @@ func TestHostileLists(t *testing.T) {
 		lists++
 		text = head + strings.TrimPrefix(text, "{")
 		elements := strings.Count(text, ",")
-		cost := allocated(func() { _, _ = document.Read(strings.NewReader(text)) })
+		cost := mutate.Cost(func() { _, _ = document.Read(strings.NewReader(text)) })
 		if each := cost / uint64(elements); each > largest {
 			largest, where = each, path
 		}
@@ -235,15 +234,6 @@ func TestHostileLists(t *testing.T) {
 	if cost := largest * document.MaximumElements; cost > most {
 		t.Errorf("a list of %s as long as is read costs %d MiB", where, cost>>20)
 	}
-}
-
-// allocated returns how many bytes a function allocates in all.
-func allocated(do func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }
 
 // TestWriteRefuses checks that nothing is written that is not read again.

@@ -4,6 +4,7 @@
 package excerpt
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 )
@@ -43,4 +44,16 @@ func Printable(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// MaxListed is how many items List names.
+const MaxListed = 3
+
+// List joins the first items of a list, and says how many more there are.
+func List(items []string, separator string) string {
+	text := strings.Join(items[:min(len(items), MaxListed)], separator)
+	if more := len(items) - MaxListed; more > 0 {
+		text += fmt.Sprintf("%sand %d more", separator, more)
+	}
+	return text
 }

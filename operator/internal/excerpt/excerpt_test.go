@@ -58,3 +58,12 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// TestList checks that a list in a message is bounded.
+func TestList(t *testing.T) {
+	for want, items := range map[string][]string{"": nil, "a": {"a"}, "a, b, c": {"a", "b", "c"}, "a, b, c, and 2 more": {"a", "b", "c", "d", "e"}} {
+		if got := List(items, ", "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

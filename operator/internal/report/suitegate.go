@@ -9,6 +9,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/regression"
+	"vnfbench.io/operator/internal/suite"
 )
 
 // StateOf returns what a suite says of an execution; nothing where the suite is nil.
@@ -110,44 +111,12 @@ func GateOutcome(suite *v1alpha1.BenchmarkSuite, execution *v1alpha1.BenchmarkSu
 	return &Outcome{metav1.ConditionUnknown, v1alpha1.ReasonNotJudged, "the suite has gone on to another execution, and keeps no verdicts of this one"}
 }
 
-// gateOf returns what verdicts mean for the gate. Reasons are those of the suite's condition Succeeded.
+// gateOf returns what verdicts mean for the gate, with the reasons of the suite's condition Succeeded.
 func gateOf(judged *v1alpha1.RegressionStatus) *Outcome {
-	var worse, unknown []string
-	for _, v := range judged.Verdicts {
-		switch {
-		case !v.Gated:
-		case v.Verdict == string(regression.VerdictRegression) && v.Reason != v1alpha1.ReasonNotConfirmed:
-			worse = append(worse, seriesInWords(v))
-		default:
-			unknown = append(unknown, seriesInWords(v))
-		}
-	}
-	switch {
-	case judged.Problem != "":
-		return &Outcome{metav1.ConditionFalse, v1alpha1.ReasonNotJudged, judged.Problem}
-	case len(worse) > 0:
-		return &Outcome{metav1.ConditionFalse, v1alpha1.ReasonRegressionFound, firstOf(worse)}
-	case judged.GateProblem != "":
-		return &Outcome{metav1.ConditionFalse, v1alpha1.ReasonGateWithoutSeries, judged.GateProblem}
-	case len(unknown) > 0:
-		return &Outcome{metav1.ConditionFalse, v1alpha1.ReasonNotConfirmed, "it is not known whether these became worse: " + firstOf(unknown)}
+	if reason, message := suite.GateFailure(judged); reason != "" {
+		return &Outcome{metav1.ConditionFalse, reason, message}
 	}
 	return &Outcome{metav1.ConditionTrue, v1alpha1.ReasonSucceeded, judged.Message}
-}
-
-func seriesInWords(v v1alpha1.SeriesVerdict) string {
-	return fmt.Sprintf("%s: %s %s", v.Cell, v.Figure, strings.TrimPrefix(v.Message, "it "))
-}
-
-// maxNamedSeries is how many series a sentence names.
-const maxNamedSeries = 3
-
-func firstOf(series []string) string {
-	text := strings.Join(series[:min(len(series), maxNamedSeries)], "; ")
-	if more := len(series) - maxNamedSeries; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
-	}
-	return text
 }
 
 // outcomeInWords writes a condition as the head of a report has it.

@@ -15,15 +15,6 @@ import (
 	"vnfbench.io/operator/internal/trialstore"
 )
 
-// allocated returns how many bytes a function allocates in all.
-func allocated(do func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	do()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 // TestHostileRecords reads records that are one long list, for each list of a record and of the list of chunks: as long as
 // a ConfigMap can be, and as long as is decoded. None costs much memory.
 func TestHostileRecords(t *testing.T) {
@@ -33,7 +24,7 @@ func TestHostileRecords(t *testing.T) {
 		lists++
 		head := &corev1.ConfigMap{Data: map[string]string{key: value}}
 		var reading trialstore.Reading
-		cost := allocated(func() { _, _ = reading.Read(head, trialstore.NoChunks) })
+		cost := mutate.Cost(func() { _, _ = reading.Read(head, trialstore.NoChunks) })
 		if largest = max(largest, cost); cost > most {
 			t.Errorf("%s %s with %d bytes costs %d MiB", key, path, len(value), cost>>20)
 		}
@@ -67,7 +58,7 @@ func TestRecordsTakeBoundedMemory(t *testing.T) {
 			head.Data[fmt.Sprintf("trial-%06d.json", i)] = fmt.Sprintf(`{"index":%d,%s}`, i, inner)
 		}
 		var reading trialstore.Reading
-		cost := allocated(func() {
+		cost := mutate.Cost(func() {
 			if _, err := reading.Read(head, trialstore.NoChunks); err == nil || !strings.Contains(err.Error(), "of memory") {
 				t.Errorf("%s: got %v", what, err)
 			}

@@ -450,15 +450,6 @@ func TestProblemKeepsWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestListOf checks that a list in a message is bounded.
-func TestListOf(t *testing.T) {
-	for want, items := range map[string][]string{"": nil, "a": {"a"}, "a, b, c": {"a", "b", "c"}, "a, b, c, and 2 more": {"a", "b", "c", "d", "e"}} {
-		if got := listOf(items, ", "); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 // confirmationFor returns an execution that the status of a suite has asked for.
 func confirmationFor(of *v1alpha1.BenchmarkSuiteRun, asked *v1alpha1.AskedConfirmation) *v1alpha1.BenchmarkSuiteRun {
 	c := &v1alpha1.BenchmarkSuiteRun{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: asked.Name, UID: "made"}}

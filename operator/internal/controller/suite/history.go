@@ -51,7 +51,7 @@ type problems struct {
 
 // add counts a problem, and keeps its text where a message has room for it: objects without end take no memory.
 func (p *problems) add(text string) {
-	if p.count++; len(p.first) < maxListed {
+	if p.count++; len(p.first) < excerpt.MaxListed {
 		p.first = append(p.first, excerpt.Line(text, reporting.MaxMessageBytes))
 	}
 }

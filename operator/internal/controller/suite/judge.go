@@ -313,7 +313,7 @@ func gateProblem(gate []v1alpha1.RegressionGate, verdicts []v1alpha1.SeriesVerdi
 		case len(selected) == 0:
 			found = append(found, what+" selects no series")
 		case len(missing) > 0:
-			found = append(found, fmt.Sprintf("%s selects no series of the cells %s", what, listOf(missing, ", ")))
+			found = append(found, fmt.Sprintf("%s selects no series of the cells %s", what, excerpt.List(missing, ", ")))
 		}
 	}
 	if len(found) == 0 {
@@ -324,7 +324,7 @@ func gateProblem(gate []v1alpha1.RegressionGate, verdicts []v1alpha1.SeriesVerdi
 		figures = append(figures, v.Figure)
 	}
 	slices.Sort(figures)
-	return excerpt.Line(fmt.Sprintf("%s: correct metric, goal and cells; the execution has the figures %s", listOf(found, "; "), listOf(slices.Compact(figures), ", ")), reporting.MaxMessageBytes)
+	return excerpt.Line(fmt.Sprintf("%s: correct metric, goal and cells; the execution has the figures %s", excerpt.List(found, "; "), excerpt.List(slices.Compact(figures), ", ")), reporting.MaxMessageBytes)
 }
 
 // ask makes a request the next confirmation if there is none yet. It returns why the request cannot be confirmed.
@@ -421,24 +421,12 @@ func sentenceOf(execution string, c v1alpha1.VerdictCounts, older int, unused []
 		for i, a := range unused {
 			names[i] = a.Revision + a.Run
 		}
-		text += "; acknowledgements that match no change: " + listOf(names, ", ")
+		text += "; acknowledgements that match no change: " + excerpt.List(names, ", ")
 	}
 	if leftOut.count > 0 {
 		text += "; left out: " + leftOut.String()
 	}
 	return excerpt.Line(text, reporting.MaxMessageBytes)
-}
-
-// maxListed is how many items of a list a message has.
-const maxListed = 3
-
-// listOf lists the first items of a list.
-func listOf(items []string, separator string) string {
-	text := strings.Join(items[:min(len(items), maxListed)], separator)
-	if more := len(items) - maxListed; more > 0 {
-		text += fmt.Sprintf("%sand %d more", separator, more)
-	}
-	return text
 }
 
 // rank orders verdicts for the table.

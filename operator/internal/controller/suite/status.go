@@ -2,7 +2,6 @@ package suite
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +12,7 @@ import (
 	"vnfbench.io/operator/internal/controller/reporting"
 	"vnfbench.io/operator/internal/controller/suiterun"
 	"vnfbench.io/operator/internal/regression"
+	"vnfbench.io/operator/internal/suite"
 )
 
 // summarize computes the whole status from what was read and done.
@@ -195,27 +195,9 @@ func (s *scope) judgedOutcome(judged *v1alpha1.RegressionStatus, execution strin
 		return condition(metav1.ConditionUnknown, v1alpha1.ReasonConfirming, "%s measures the versions of runs %s and %s by turns, %d times each", asked.Name, asked.OldRun, asked.Run, asked.Pairs)
 	case measured != metav1.ConditionTrue || len(s.suite.Spec.Regression.Gate) == 0:
 		return nil
-	case judged.Problem != "":
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonNotJudged, "its series cannot be judged: %s", judged.Problem)
 	}
-	var worse, unknown []string
-	for _, v := range judged.Verdicts {
-		text := fmt.Sprintf("%s: %s %s", v.Cell, v.Figure, strings.TrimPrefix(v.Message, "it "))
-		switch {
-		case !v.Gated:
-		case v.Verdict == string(regression.VerdictRegression) && v.Reason != v1alpha1.ReasonNotConfirmed:
-			worse = append(worse, text)
-		default:
-			unknown = append(unknown, text)
-		}
-	}
-	switch {
-	case len(worse) > 0:
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonRegressionFound, "%s", listOf(worse, "; "))
-	case judged.GateProblem != "":
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonGateWithoutSeries, "%s", judged.GateProblem)
-	case len(unknown) > 0:
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonNotConfirmed, "it is not known whether these became worse: %s", listOf(unknown, "; "))
+	if reason, message := suite.GateFailure(judged); reason != "" {
+		return condition(metav1.ConditionFalse, reason, "%s", message)
 	}
 	return nil
 }
