@@ -96,9 +96,14 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	watched.SetNamespaces(mgr.GetClient())
+	if len(o.namespaces) > 0 {
+		abandoned := &benchmarkrun.Abandoned{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: now, Namespace: home, Namespaces: o.namespaces}
+		if err := mgr.Add(abandoned); err != nil {
+			return err
+		}
+	}
 	if len(unreadable) > 0 {
-		abandoned := &benchmarkrun.Abandoned{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: now, Namespaces: unreadable}
-		if err := errors.Join(mgr.Add(&watches.Rejoin{Reviews: reviews, Unreadable: unreadable}), mgr.Add(abandoned)); err != nil {
+		if err := mgr.Add(&watches.Rejoin{Reviews: reviews, Unreadable: unreadable}); err != nil {
 			return err
 		}
 	}
