@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/subject"
@@ -96,6 +97,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.StringVar(&o.defaults.NeighborGuestImage, "neighbor-guest-image", "", "image that noisy neighbors boot from as virtual machines (required)")
 	flags.StringVar(&o.pullPolicy, "image-pull-policy", "", "pull policy of every pod of a run: Always, IfNotPresent or Never; absent: the cluster's default")
 	flags.Var(&o.pullSecrets, "image-pull-secret", "pull secret of every pod of a run, in the run's namespace; may be given several times")
+	flags.StringVar(&o.defaults.PriorityClassName, "run-priority-class", "", "name of the PriorityClass of every pod and virtual machine of a run, which has to exist; absent: the cluster's default")
 	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port on which the measurer may reach the API server, may be given several times; absent: 443 and 6443")
 	flags.Var(&o.apiServerAddresses, "api-server-address", "range of addresses (CIDR) in which the measurer may reach these ports, may be given several times; absent: every address")
 	flags.Var(&o.subjectRegistries, "subject-registry", "host, or HOST:PORT, from which the OCI labels of images may be read that suites name in spec.template.subject.fromImage, and each host to which it redirects or sends for tokens; http:// before it allows plain HTTP; may be given several times; absent: none")
@@ -142,6 +144,9 @@ func (o *options) complete() error {
 		return fmt.Errorf("flag -image-pull-policy is %q, want Always, IfNotPresent or Never", o.pullPolicy)
 	}
 	o.defaults.ImagePullSecrets = o.pullSecrets
+	if name := o.defaults.PriorityClassName; name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return fmt.Errorf("flag -run-priority-class is %q, want the name of a PriorityClass", name)
+	}
 	o.defaults.AgentTokens = o.agentAuthentication == authenticationToken
 	for _, text := range o.generatorImages {
 		driver, image, _ := strings.Cut(text, "=")

@@ -91,6 +91,8 @@ type Defaults struct {
 	// ImagePullPolicy and ImagePullSecrets are those of every pod of a run.
 	ImagePullPolicy  corev1.PullPolicy
 	ImagePullSecrets []string
+	// PriorityClassName is that of every pod and virtual machine of a run. Empty: the cluster's default.
+	PriorityClassName string
 	// APIServerPorts are the TCP ports that the measurer may reach. Empty: 443 and 6443.
 	APIServerPorts []int32
 	// APIServerAddresses are the address ranges with these ports. Empty: every address.
@@ -151,6 +153,8 @@ type Plan struct {
 	APIServerPorts   []int32           `json:"apiServerPorts" digest:"-"`
 
 	APIServerAddresses []string `json:"apiServerAddresses,omitempty" digest:"-"`
+
+	PriorityClassName string `json:"priorityClassName,omitempty" digest:"-"`
 
 	// AgentAudience is whom the token is for that the run's agents ask the measurer for; empty if they ask for none.
 	AgentAudience string `json:"agentAudience,omitempty" digest:"-"`
