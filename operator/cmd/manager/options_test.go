@@ -57,6 +57,17 @@ func TestAgentAuthentication(t *testing.T) {
 	}
 }
 
+// TestGuestConsoles checks that messages have what guests print unless the installation says otherwise.
+func TestGuestConsoles(t *testing.T) {
+	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
+	for arguments, want := range map[string]bool{"": false, "-guest-consoles Message": false, "-guest-consoles None": true} {
+		o, err := parse(strings.Fields(images+arguments), io.Discard)
+		if err != nil || o.defaults.WithoutConsoles != want {
+			t.Errorf("%q: %t, %v", arguments, o.defaults.WithoutConsoles, err)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
 	for name, arguments := range map[string]string{
@@ -68,6 +79,7 @@ func TestParseRefuses(t *testing.T) {
 		"priority class":       images + "-run-priority-class Lab/High",
 		"agents":               images + "-agent-authentication Password",
 		"log format":           images + "-log-format xml",
+		"guests' consoles":     images + "-guest-consoles Log",
 		"image of no driver":   images + "-generator-image Pigeon=p:1",
 		"image of the default": images + "-generator-image XDP=x:1",
 		"no image at all":      images + "-generator-image TRex",

@@ -99,6 +99,8 @@ type Defaults struct {
 	APIServerAddresses []string
 	// AgentTokens makes the agents of runs answer only who has the measurer's token.
 	AgentTokens bool
+	// WithoutConsoles leaves what guests print out of the messages of runs.
+	WithoutConsoles bool
 	// Protocol is this operator's measure.Protocol; a measurer must have it too. Empty: it is not
 	// checked.
 	Protocol string
