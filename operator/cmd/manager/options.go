@@ -37,6 +37,8 @@ type options struct {
 	pullSecrets        list
 	apiServerPorts     list
 	apiServerAddresses list
+	// apiServerAccess is Discovered or Any.
+	apiServerAccess    string
 	metricsCertificate string
 	generatorImages    list
 	// subjectRegistries are where the labels of images may be read, subjectFolder has the operator's credentials and certificates for them.
@@ -58,6 +60,12 @@ const maxConcurrentReconciles = 32
 const (
 	authenticationToken = "Token"
 	authenticationNone  = "None"
+)
+
+// Values of -api-server-access.
+const (
+	accessDiscovered = "Discovered"
+	accessAny        = "Any"
 )
 
 // list is a flag that can be repeated, or given once with commas.
@@ -96,8 +104,9 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.StringVar(&o.defaults.NeighborGuestImage, "neighbor-guest-image", "", "image that noisy neighbors boot from as virtual machines (required)")
 	flags.StringVar(&o.pullPolicy, "image-pull-policy", "", "pull policy of every pod of a run: Always, IfNotPresent or Never; absent: the cluster's default")
 	flags.Var(&o.pullSecrets, "image-pull-secret", "pull secret of every pod of a run, in the run's namespace; may be given several times")
-	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port on which the measurer may reach the API server, may be given several times; absent: 443 and 6443")
-	flags.Var(&o.apiServerAddresses, "api-server-address", "range of addresses (CIDR) in which the measurer may reach these ports, may be given several times; absent: every address")
+	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port on which the measurer may reach the API server, may be given several times; absent: 443 and 6443. With -api-server-access Discovered the cluster names the ports")
+	flags.Var(&o.apiServerAddresses, "api-server-address", "range of addresses (CIDR) in which the measurer may reach these ports, may be given several times; absent: -api-server-access says")
+	flags.StringVar(&o.apiServerAccess, "api-server-access", accessDiscovered, "where the measurer may reach the API server, without -api-server-address: Discovered, at the addresses and ports of the Service and the EndpointSlice kubernetes in namespace default; Any, at -api-server-port of every address")
 	flags.Var(&o.subjectRegistries, "subject-registry", "host, or HOST:PORT, from which the OCI labels of images may be read that suites name in spec.template.subject.fromImage, and each host to which it redirects or sends for tokens; http:// before it allows plain HTTP; may be given several times; absent: none")
 	flags.StringVar(&o.subjectFolder, "subject-registry-folder", "", "folder with .dockerconfigjson, the operator's own credentials for these registries, and ca.crt, authorities that it trusts in addition to the public ones; both may be absent")
 	flags.StringVar(&o.agentAuthentication, "agent-authentication", authenticationToken, "whom the agents of runs answer: Token, who has the token of the run's measurer; None, everyone whom the NetworkPolicies let through")
@@ -134,6 +143,8 @@ func (o *options) complete() error {
 		return fmt.Errorf("flag -max-concurrent-reconciles is %d, want 1 to %d", o.maxConcurrent, maxConcurrentReconciles)
 	case o.agentAuthentication != authenticationToken && o.agentAuthentication != authenticationNone:
 		return fmt.Errorf("flag -agent-authentication is %q, want Token or None", o.agentAuthentication)
+	case o.apiServerAccess != accessDiscovered && o.apiServerAccess != accessAny:
+		return fmt.Errorf("flag -api-server-access is %q, want Discovered or Any", o.apiServerAccess)
 	case o.logFormat != "json" && o.logFormat != "text":
 		return fmt.Errorf("flag -log-format is %q, want json or text", o.logFormat)
 	}
@@ -168,6 +179,7 @@ func (o *options) complete() error {
 		}
 		o.defaults.APIServerAddresses = append(o.defaults.APIServerAddresses, text)
 	}
+	o.defaults.APIServerDiscovered = o.apiServerAccess == accessDiscovered && len(o.apiServerAddresses) == 0
 	var err error
 	if o.registries, err = subject.ParseRegistries(o.subjectRegistries); err != nil {
 		return fmt.Errorf("flag -subject-registry: %w", err)

@@ -57,6 +57,19 @@ func TestAgentAuthentication(t *testing.T) {
 	}
 }
 
+// TestAPIServerAccess checks that the cluster says where the API server is unless the installation does, or permits every address.
+func TestAPIServerAccess(t *testing.T) {
+	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
+	for arguments, want := range map[string]bool{
+		"": true, "-api-server-access Discovered": true, "-api-server-access Any": false, "-api-server-address 192.0.2.1/32": false,
+	} {
+		o, err := parse(strings.Fields(images+arguments), io.Discard)
+		if err != nil || o.defaults.APIServerDiscovered != want {
+			t.Errorf("%q: %t, %v", arguments, o.defaults.APIServerDiscovered, err)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
 	for name, arguments := range map[string]string{
@@ -66,6 +79,7 @@ func TestParseRefuses(t *testing.T) {
 		"no neighbors' guest":  "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n",
 		"pull policy":          images + "-image-pull-policy Sometimes",
 		"agents":               images + "-agent-authentication Password",
+		"access":               images + "-api-server-access Some",
 		"log format":           images + "-log-format xml",
 		"image of no driver":   images + "-generator-image Pigeon=p:1",
 		"image of the default": images + "-generator-image XDP=x:1",

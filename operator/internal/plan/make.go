@@ -76,7 +76,8 @@ func makePlan(in Input) (*Plan, error) {
 		ImagePullSecrets: in.Defaults.ImagePullSecrets,
 		APIServerPorts:   in.Defaults.APIServerPorts,
 
-		APIServerAddresses: in.Defaults.APIServerAddresses,
+		APIServerAddresses:  in.Defaults.APIServerAddresses,
+		APIServerDiscovered: in.Defaults.APIServerDiscovered,
 	}
 	if len(p.APIServerPorts) == 0 {
 		p.APIServerPorts = defaultAPIServerPorts

@@ -95,6 +95,9 @@ type Defaults struct {
 	APIServerPorts []int32
 	// APIServerAddresses are the address ranges with these ports. Empty: every address.
 	APIServerAddresses []string
+	// APIServerDiscovered lets the measurer reach the addresses and ports that the cluster names when it is launched, and not
+	// these two.
+	APIServerDiscovered bool
 	// AgentTokens makes the agents of runs answer only who has the measurer's token.
 	AgentTokens bool
 	// Protocol is this operator's measure.Protocol; a measurer must have it too. Empty: it is not
@@ -151,6 +154,10 @@ type Plan struct {
 	APIServerPorts   []int32           `json:"apiServerPorts" digest:"-"`
 
 	APIServerAddresses []string `json:"apiServerAddresses,omitempty" digest:"-"`
+
+	// APIServerDiscovered is true if the measurer may reach the API server where the cluster says that it is when the measurer is launched,
+	// and not at these addresses and ports.
+	APIServerDiscovered bool `json:"apiServerDiscovered,omitempty" digest:"-"`
 
 	// AgentAudience is whom the token is for that the run's agents ask the measurer for; empty if they ask for none.
 	AgentAudience string `json:"agentAudience,omitempty" digest:"-"`
