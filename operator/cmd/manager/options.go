@@ -40,6 +40,7 @@ type options struct {
 	// apiServerAccess is Discovered or Any.
 	apiServerAccess    string
 	metricsCertificate string
+	metricsService     string
 	generatorImages    list
 	// subjectRegistries are where the labels of images may be read, subjectFolder has the operator's credentials and certificates for them.
 	subjectRegistries list
@@ -88,7 +89,8 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.SetOutput(output)
 	flags.StringVar(&o.metricsBindAddress, "metrics-bind-address", ":8443", "address of the metrics; \"0\" serves none")
 	flags.BoolVar(&o.secureMetrics, "metrics-secure", true, "serve metrics over HTTPS to users whom the cluster's RBAC allows to get /metrics; false: plain HTTP to everyone")
-	flags.StringVar(&o.metricsCertificate, "metrics-certificate", "", "folder with tls.crt and tls.key, with which metrics are served over HTTPS; absent: a certificate that the manager makes at each start, which no one can verify")
+	flags.StringVar(&o.metricsCertificate, "metrics-certificate", "", "folder with tls.crt and tls.key, with which metrics are served over HTTPS; absent, and without -metrics-service: a certificate that the manager makes at each start, which no one can verify")
+	flags.StringVar(&o.metricsService, "metrics-service", "", "name of the Service of the metrics: the manager serves them with a certificate for this name, which it keeps in the Secret NAME-certificate of the operator's namespace, with the authority that verifies it in ca.crt; the Secret must exist")
 	flags.StringVar(&o.probeBindAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; \"0\" serves none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
 	flags.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 4, "how many runs, and how many testbeds, are worked on at the same time")
@@ -186,6 +188,9 @@ func (o *options) complete() error {
 	}
 	if o.metricsCertificate != "" && !o.secureMetrics {
 		return errors.New("flag -metrics-certificate is for metrics over HTTPS: leave it out, or set -metrics-secure")
+	}
+	if o.metricsService != "" && (o.metricsCertificate != "" || !o.secureMetrics) {
+		return errors.New("flag -metrics-service is for metrics over HTTPS whose certificate the manager keeps: leave it out, or set -metrics-secure and no -metrics-certificate")
 	}
 	return nil
 }

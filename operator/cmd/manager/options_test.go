@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"io"
 	"strings"
@@ -34,7 +35,7 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(list{"a", "b", "c"}, o.namespaces); diff != "" {
 		t.Error(diff)
 	}
-	settings, err := o.manager(watches.New(clock.RealClock{}))
+	settings, err := o.manager(watches.New(clock.RealClock{}), o.keeper("home", clock.RealClock{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +71,32 @@ func TestAPIServerAccess(t *testing.T) {
 	}
 }
 
+// TestMetricsCertificate checks for which name, and from which Secret, metrics are served.
+func TestMetricsCertificate(t *testing.T) {
+	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
+	for arguments, want := range map[string]bool{"": false, "-metrics-service m": true, "-metrics-service m -metrics-bind-address 0": false} {
+		o, err := parse(strings.Fields(images+arguments), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keeper := o.keeper("home", clock.RealClock{})
+		settings, err := o.manager(watches.New(clock.RealClock{}), keeper)
+		if err != nil || (keeper != nil) != want || len(settings.Metrics.TLSOpts) > 0 != want {
+			t.Fatalf("%q: %+v, %v", arguments, keeper, err)
+		}
+		if !want {
+			continue
+		}
+		if keeper.Host != "m.home.svc" || keeper.Secret.String() != "home/m-certificate" {
+			t.Errorf("%q: %+v", arguments, keeper)
+		}
+		config := &tls.Config{}
+		if settings.Metrics.TLSOpts[0](config); config.GetCertificate == nil {
+			t.Errorf("%q: the keeper serves nothing", arguments)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
 	for name, arguments := range map[string]string{
@@ -80,6 +107,8 @@ func TestParseRefuses(t *testing.T) {
 		"pull policy":          images + "-image-pull-policy Sometimes",
 		"agents":               images + "-agent-authentication Password",
 		"access":               images + "-api-server-access Some",
+		"service, no HTTPS":    images + "-metrics-service s -metrics-secure=false",
+		"two certificates":     images + "-metrics-service s -metrics-certificate /tls",
 		"log format":           images + "-log-format xml",
 		"image of no driver":   images + "-generator-image Pigeon=p:1",
 		"image of the default": images + "-generator-image XDP=x:1",

@@ -191,7 +191,7 @@ func operatorUser(environment *envtest.Environment) (*rest.Config, error) {
 				return nil, err
 			}
 		}
-		if role.Name == "vnfbench-api-server" && role.Rules != nil {
+		if (role.Name == "vnfbench-api-server" || role.Name == "vnfbench-metrics-certificate") && role.Rules != nil {
 			if err := bindInNamespace(role); err != nil {
 				return nil, err
 			}
