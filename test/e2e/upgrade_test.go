@@ -277,7 +277,7 @@ func results(t *testing.T, ns, run string) map[string]string {
 func installed(t *testing.T) string {
 	t.Helper()
 	out, code := kubectl(t, "get", "--ignore-not-found", "-o", "name", "-A", "-l", "app.kubernetes.io/name=vnfbench,app.kubernetes.io/instance=vnfbench",
-		"deployments,pods,services,serviceaccounts,networkpolicies,roles,rolebindings,clusterroles,clusterrolebindings,configmaps,poddisruptionbudgets")
+		"deployments,pods,services,secrets,serviceaccounts,networkpolicies,roles,rolebindings,clusterroles,clusterrolebindings,configmaps,poddisruptionbudgets")
 	if code != 0 {
 		t.Fatal(out)
 	}

@@ -140,6 +140,9 @@ const (
 	// ReasonIssuerNotReadable: the API server does not show the operator who makes the tokens of service accounts, by which
 	// agents know the measurer.
 	ReasonIssuerNotReadable = "IssuerNotReadable"
+	// ReasonAPIServerNotReadable: the operator cannot read the addresses of the API server, which alone the measurer may
+	// reach next to its own run.
+	ReasonAPIServerNotReadable = "APIServerNotReadable"
 	// ReasonPodForbidden: the namespace's admission (Pod Security, quota, a webhook) refuses a pod of the run.
 	ReasonPodForbidden = "PodForbidden"
 	// ReasonLaunchFailed: the API server could not make an object of the run for startupSeconds.

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
+	clocks "k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
@@ -21,6 +24,7 @@ import (
 	"vnfbench.io/operator/internal/controller"
 	"vnfbench.io/operator/internal/controller/benchmarkrun"
 	"vnfbench.io/operator/internal/controller/liveness"
+	"vnfbench.io/operator/internal/controller/certificate"
 	"vnfbench.io/operator/internal/controller/subject"
 	"vnfbench.io/operator/internal/controller/watches"
 )
@@ -84,7 +88,8 @@ func run(ctx context.Context, o *options) error {
 	}
 	o.namespaces = namespaces
 	watched := watches.New(now, namespaces...)
-	settings, err := o.manager(watched)
+	keeper := o.keeper(home, now)
+	settings, err := o.manager(watched, keeper)
 	if err != nil {
 		return err
 	}
@@ -100,6 +105,12 @@ func run(ctx context.Context, o *options) error {
 		abandoned := &benchmarkrun.Abandoned{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: now, Namespace: home, Namespaces: o.namespaces}
 		if err := mgr.Add(abandoned); err != nil {
 			return err
+		}
+	}
+	if keeper != nil {
+		keeper.Client, keeper.Reader = mgr.GetClient(), mgr.GetAPIReader()
+		if err := mgr.Add(keeper); err != nil {
+			return fmt.Errorf("adding the keeper of the metrics' certificate: %w", err)
 		}
 	}
 	if len(unreadable) > 0 {
@@ -138,8 +149,19 @@ func (o *options) ownNamespace() (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// manager turns the command line into the manager's settings.
-func (o *options) manager(watched *watches.Watches) (ctrl.Options, error) {
+// keeper returns what keeps the certificate of the metrics, without clients; nil if nothing does.
+func (o *options) keeper(home string, now clocks.PassiveClock) *certificate.Keeper {
+	if o.metricsService == "" || o.metricsBindAddress == "0" {
+		return nil
+	}
+	return &certificate.Keeper{
+		Clock: now, Host: o.metricsService + "." + home + ".svc",
+		Secret: client.ObjectKey{Namespace: home, Name: o.metricsService + "-certificate"},
+	}
+}
+
+// manager turns the command line into the manager's settings. The keeper of the metrics' certificate may be nil.
+func (o *options) manager(watched *watches.Watches, keeper *certificate.Keeper) (ctrl.Options, error) {
 	scheme, err := controller.Scheme()
 	if err != nil {
 		return ctrl.Options{}, err
@@ -151,6 +173,9 @@ func (o *options) manager(watched *watches.Watches) (ctrl.Options, error) {
 	served := metricsserver.Options{BindAddress: o.metricsBindAddress, SecureServing: o.secureMetrics, CertDir: o.metricsCertificate}
 	if o.secureMetrics {
 		served.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	if keeper != nil {
+		served.TLSOpts = append(served.TLSOpts, func(config *tls.Config) { config.GetCertificate = keeper.GetCertificate })
 	}
 	return ctrl.Options{
 		Scheme: scheme, Cache: cached, Metrics: served,

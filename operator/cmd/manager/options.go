@@ -38,7 +38,10 @@ type options struct {
 	pullSecrets        list
 	apiServerPorts     list
 	apiServerAddresses list
+	// apiServerAccess is Discovered or Any.
+	apiServerAccess    string
 	metricsCertificate string
+	metricsService     string
 	generatorImages    list
 	// subjectRegistries are where the labels of images may be read, subjectFolder has the operator's credentials and certificates for them.
 	subjectRegistries list
@@ -69,6 +72,12 @@ const (
 	consolesNone      = "None"
 )
 
+// Values of -api-server-access.
+const (
+	accessDiscovered = "Discovered"
+	accessAny        = "Any"
+)
+
 // list is a flag that can be repeated, or given once with commas.
 type list []string
 
@@ -89,7 +98,8 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.SetOutput(output)
 	flags.StringVar(&o.metricsBindAddress, "metrics-bind-address", ":8443", "address of the metrics; \"0\" serves none")
 	flags.BoolVar(&o.secureMetrics, "metrics-secure", true, "serve metrics over HTTPS to users whom the cluster's RBAC allows to get /metrics; false: plain HTTP to everyone")
-	flags.StringVar(&o.metricsCertificate, "metrics-certificate", "", "folder with tls.crt and tls.key, with which metrics are served over HTTPS; absent: a certificate that the manager makes at each start, which no one can verify")
+	flags.StringVar(&o.metricsCertificate, "metrics-certificate", "", "folder with tls.crt and tls.key, with which metrics are served over HTTPS; absent, and without -metrics-service: a certificate that the manager makes at each start, which no one can verify")
+	flags.StringVar(&o.metricsService, "metrics-service", "", "name of the Service of the metrics: the manager serves them with a certificate for this name, which it keeps in the Secret NAME-certificate of the operator's namespace, with the authority that verifies it in ca.crt; the Secret must exist")
 	flags.StringVar(&o.probeBindAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; \"0\" serves none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "let only one of several managers work at a time")
 	flags.IntVar(&o.maxConcurrent, "max-concurrent-reconciles", 4, "how many runs, and how many testbeds, are worked on at the same time")
@@ -106,8 +116,9 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.StringVar(&o.pullPolicy, "image-pull-policy", "", "pull policy of every pod of a run: Always, IfNotPresent or Never; absent: the cluster's default")
 	flags.Var(&o.pullSecrets, "image-pull-secret", "pull secret of every pod of a run, in the run's namespace; may be given several times")
 	flags.StringVar(&o.defaults.PriorityClassName, "run-priority-class", "", "name of the PriorityClass of every pod and virtual machine of a run, which has to exist; absent: the cluster's default")
-	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port on which the measurer may reach the API server, may be given several times; absent: 443 and 6443")
-	flags.Var(&o.apiServerAddresses, "api-server-address", "range of addresses (CIDR) in which the measurer may reach these ports, may be given several times; absent: every address")
+	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port on which the measurer may reach the API server, may be given several times; absent: 443 and 6443. With -api-server-access Discovered the cluster names the ports")
+	flags.Var(&o.apiServerAddresses, "api-server-address", "range of addresses (CIDR) in which the measurer may reach these ports, may be given several times; absent: -api-server-access says")
+	flags.StringVar(&o.apiServerAccess, "api-server-access", accessDiscovered, "where the measurer may reach the API server, without -api-server-address: Discovered, at the addresses and ports of the Service and the EndpointSlice kubernetes in namespace default; Any, at -api-server-port of every address")
 	flags.Var(&o.subjectRegistries, "subject-registry", "host, or HOST:PORT, from which the OCI labels of images may be read that suites name in spec.template.subject.fromImage, and each host to which it redirects or sends for tokens; http:// before it allows plain HTTP; may be given several times; absent: none")
 	flags.StringVar(&o.subjectFolder, "subject-registry-folder", "", "folder with .dockerconfigjson, the operator's own credentials for these registries, and ca.crt, authorities that it trusts in addition to the public ones; both may be absent")
 	flags.StringVar(&o.agentAuthentication, "agent-authentication", authenticationToken, "whom the agents of runs answer: Token, who has the token of the run's measurer; None, everyone whom the NetworkPolicies let through")
@@ -147,6 +158,8 @@ func (o *options) complete() error {
 		return fmt.Errorf("flag -agent-authentication is %q, want Token or None", o.agentAuthentication)
 	case o.guestConsoles != consolesInMessage && o.guestConsoles != consolesNone:
 		return fmt.Errorf("flag -guest-consoles is %q, want Message or None", o.guestConsoles)
+	case o.apiServerAccess != accessDiscovered && o.apiServerAccess != accessAny:
+		return fmt.Errorf("flag -api-server-access is %q, want Discovered or Any", o.apiServerAccess)
 	case o.logFormat != "json" && o.logFormat != "text":
 		return fmt.Errorf("flag -log-format is %q, want json or text", o.logFormat)
 	}
@@ -185,12 +198,16 @@ func (o *options) complete() error {
 		}
 		o.defaults.APIServerAddresses = append(o.defaults.APIServerAddresses, text)
 	}
+	o.defaults.APIServerDiscovered = o.apiServerAccess == accessDiscovered && len(o.apiServerAddresses) == 0
 	var err error
 	if o.registries, err = subject.ParseRegistries(o.subjectRegistries); err != nil {
 		return fmt.Errorf("flag -subject-registry: %w", err)
 	}
 	if o.metricsCertificate != "" && !o.secureMetrics {
 		return errors.New("flag -metrics-certificate is for metrics over HTTPS: leave it out, or set -metrics-secure")
+	}
+	if o.metricsService != "" && (o.metricsCertificate != "" || !o.secureMetrics) {
+		return errors.New("flag -metrics-service is for metrics over HTTPS whose certificate the manager keeps: leave it out, or set -metrics-secure and no -metrics-certificate")
 	}
 	return nil
 }

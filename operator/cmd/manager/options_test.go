@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"io"
 	"strings"
@@ -34,7 +35,7 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(list{"a", "b", "c"}, o.namespaces); diff != "" {
 		t.Error(diff)
 	}
-	settings, err := o.manager(watches.New(clock.RealClock{}))
+	settings, err := o.manager(watches.New(clock.RealClock{}), o.keeper("home", clock.RealClock{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,6 +69,45 @@ func TestGuestConsoles(t *testing.T) {
 	}
 }
 
+// TestAPIServerAccess checks that the cluster says where the API server is unless the installation does, or permits every address.
+func TestAPIServerAccess(t *testing.T) {
+	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
+	for arguments, want := range map[string]bool{
+		"": true, "-api-server-access Discovered": true, "-api-server-access Any": false, "-api-server-address 192.0.2.1/32": false,
+	} {
+		o, err := parse(strings.Fields(images+arguments), io.Discard)
+		if err != nil || o.defaults.APIServerDiscovered != want {
+			t.Errorf("%q: %t, %v", arguments, o.defaults.APIServerDiscovered, err)
+		}
+	}
+}
+
+// TestMetricsCertificate checks for which name, and from which Secret, metrics are served.
+func TestMetricsCertificate(t *testing.T) {
+	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
+	for arguments, want := range map[string]bool{"": false, "-metrics-service m": true, "-metrics-service m -metrics-bind-address 0": false} {
+		o, err := parse(strings.Fields(images+arguments), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keeper := o.keeper("home", clock.RealClock{})
+		settings, err := o.manager(watches.New(clock.RealClock{}), keeper)
+		if err != nil || (keeper != nil) != want || len(settings.Metrics.TLSOpts) > 0 != want {
+			t.Fatalf("%q: %+v, %v", arguments, keeper, err)
+		}
+		if !want {
+			continue
+		}
+		if keeper.Host != "m.home.svc" || keeper.Secret.String() != "home/m-certificate" {
+			t.Errorf("%q: %+v", arguments, keeper)
+		}
+		config := &tls.Config{}
+		if settings.Metrics.TLSOpts[0](config); config.GetCertificate == nil {
+			t.Errorf("%q: the keeper serves nothing", arguments)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
 	for name, arguments := range map[string]string{
@@ -78,6 +118,9 @@ func TestParseRefuses(t *testing.T) {
 		"pull policy":          images + "-image-pull-policy Sometimes",
 		"priority class":       images + "-run-priority-class Lab/High",
 		"agents":               images + "-agent-authentication Password",
+		"access":               images + "-api-server-access Some",
+		"service, no HTTPS":    images + "-metrics-service s -metrics-secure=false",
+		"two certificates":     images + "-metrics-service s -metrics-certificate /tls",
 		"log format":           images + "-log-format xml",
 		"guests' consoles":     images + "-guest-consoles Log",
 		"image of no driver":   images + "-generator-image Pigeon=p:1",

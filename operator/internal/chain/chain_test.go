@@ -339,20 +339,6 @@ func TestPoliciesSelectTheRunsPods(t *testing.T) {
 	}
 }
 
-// TestAddressesOfTheAPIServer checks that the measurer reaches the API server's ports at the addresses that the
-// installation names, and at every address where it names none.
-func TestAddressesOfTheAPIServer(t *testing.T) {
-	in := plantest.Input(1)
-	if to := policiesOf(mustMake(t, in))[0].Spec.Egress[0].To; to != nil {
-		t.Errorf("without addresses it may reach %+v", to)
-	}
-	in.Defaults.APIServerAddresses = []string{"192.0.2.10/32", "2001:db8::/64"}
-	rule := policiesOf(mustMake(t, in))[0].Spec.Egress[0]
-	if len(rule.To) != 2 || rule.To[0].IPBlock.CIDR != "192.0.2.10/32" || rule.To[1].IPBlock.CIDR != "2001:db8::/64" || len(rule.Ports) != 2 {
-		t.Errorf("it may reach %+v", rule)
-	}
-}
-
 // TestPodsStayOnTheirNode checks that autoscalers do not move a pod or a virtual machine of a run, and that of other objects
 // nothing says so.
 func TestPodsStayOnTheirNode(t *testing.T) {

@@ -57,11 +57,11 @@ type Rules struct {
 // then what starts after the generator is calibrated. The controller walks this list for
 // the dry run, the start, the diagnosis and the clean-up, so that another kind of workload
 // is one more entry. The issuer is that of the cluster's tokens, whose keys the agents get; it is needed only for what
-// is launched.
-func Render(p *plan.Plan, issuer *caller.Issuer) []Workload {
+// is launched. So are the servers, where the API server is, of a plan that does not say it.
+func Render(p *plan.Plan, issuer *caller.Issuer, servers ...Server) []Workload {
 	rule := callerOf(p, issuer)
 	chain := slices.Concat(functionWorkloads(p, rule), observerWorkloads(p, rule), endpointWorkloads(p, rule), neighborWorkloads(p, rule))
-	workloads := append([]Workload{measurerWorkload(p, chain)}, chain...)
+	workloads := append([]Workload{measurerWorkload(p, chain, servers)}, chain...)
 	for i := range workloads {
 		setPriorityClass(workloads[i].Object, p.PriorityClassName)
 	}
@@ -101,13 +101,13 @@ func (w *Workload) DryRun() Object {
 	return pod
 }
 
-func measurerWorkload(p *plan.Plan, chain []Workload) Workload {
+func measurerWorkload(p *plan.Plan, chain []Workload, servers []Server) Workload {
 	w := Workload{
 		Component: ComponentMeasurer, Object: MeasurerJob(p),
 		Needs: []Object{ServiceAccount(p), Role(p), RoleBinding(p)},
 		Rules: Rules{NotReady: v1alpha1.ReasonPodStuck},
 	}
-	for _, policy := range networkPolicies(p, chain) {
+	for _, policy := range networkPolicies(p, chain, servers) {
 		w.Needs = append(w.Needs, policy)
 	}
 	for _, network := range Networks(p) {

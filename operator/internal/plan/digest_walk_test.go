@@ -21,7 +21,7 @@ var undigested = []string{
 	"plan.Custom.ImagePullPolicy", "plan.Custom.ImagePullSecret", "plan.Custom.Readiness",
 	"plan.End.Function", "plan.End.MAC", "plan.Endpoint.Bridge", "plan.Endpoint.Tolerations",
 	"plan.Function.Name", "plan.Function.Tolerations", "plan.Generator.Tolerations", "plan.Neighbor.Tolerations", "plan.Node.KubeletVersion",
-	"plan.Plan.APIServerAddresses", "plan.Plan.APIServerPorts", "plan.Plan.AgentAudience", "plan.Plan.DeadlineSeconds", "plan.Plan.Digest", "plan.Plan.ImagePullPolicy", "plan.Plan.ImagePullSecrets",
+	"plan.Plan.APIServerAddresses", "plan.Plan.APIServerDiscovered", "plan.Plan.APIServerPorts", "plan.Plan.AgentAudience", "plan.Plan.DeadlineSeconds", "plan.Plan.Digest", "plan.Plan.ImagePullPolicy", "plan.Plan.ImagePullSecrets",
 	"plan.Plan.Observer", "plan.Plan.OperatorVersion", "plan.Plan.PriorityClassName", "plan.Plan.Protocol", "plan.Plan.Run", "plan.Plan.Testbed", "plan.Plan.TestbedSpec",
 	"plan.Segment.Bridge",
 	"plan.VM.OnDifference",

@@ -76,8 +76,9 @@ func makePlan(in Input) (*Plan, error) {
 		ImagePullSecrets: in.Defaults.ImagePullSecrets,
 		APIServerPorts:   in.Defaults.APIServerPorts,
 
-		APIServerAddresses: in.Defaults.APIServerAddresses,
-		PriorityClassName:  in.Defaults.PriorityClassName,
+		APIServerAddresses:  in.Defaults.APIServerAddresses,
+		PriorityClassName:   in.Defaults.PriorityClassName,
+		APIServerDiscovered: in.Defaults.APIServerDiscovered,
 	}
 	if len(p.APIServerPorts) == 0 {
 		p.APIServerPorts = defaultAPIServerPorts

@@ -97,6 +97,9 @@ type Defaults struct {
 	APIServerPorts []int32
 	// APIServerAddresses are the address ranges with these ports. Empty: every address.
 	APIServerAddresses []string
+	// APIServerDiscovered lets the measurer reach the addresses and ports that the cluster names when it is launched, and not
+	// these two.
+	APIServerDiscovered bool
 	// AgentTokens makes the agents of runs answer only who has the measurer's token.
 	AgentTokens bool
 	// WithoutConsoles leaves what guests print out of the messages of runs.
@@ -157,6 +160,9 @@ type Plan struct {
 	APIServerAddresses []string `json:"apiServerAddresses,omitempty" digest:"-"`
 
 	PriorityClassName string `json:"priorityClassName,omitempty" digest:"-"`
+	// APIServerDiscovered is true if the measurer may reach the API server where the cluster says that it is when the measurer is launched,
+	// and not at these addresses and ports.
+	APIServerDiscovered bool `json:"apiServerDiscovered,omitempty" digest:"-"`
 
 	// AgentAudience is whom the token is for that the run's agents ask the measurer for; empty if they ask for none.
 	AgentAudience string `json:"agentAudience,omitempty" digest:"-"`

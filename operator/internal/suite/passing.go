@@ -12,6 +12,7 @@ var passing = map[string]bool{
 	v1alpha1.ReasonInsufficientStorage:      true,
 	v1alpha1.ReasonInsufficientHugepages:    true,
 	v1alpha1.ReasonIssuerNotReadable:        true,
+	v1alpha1.ReasonAPIServerNotReadable:     true,
 	v1alpha1.ReasonPodForbidden:             true,
 	v1alpha1.ReasonLaunchFailed:             true,
 	v1alpha1.ReasonUnschedulable:            true,

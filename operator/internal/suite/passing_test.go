@@ -38,7 +38,7 @@ func reasonsOfRuns(t *testing.T) (reasons []string) {
 // TestMayPass names every reason, so that a new one is on purpose in the list of those that are tried again, or not.
 func TestMayPass(t *testing.T) {
 	again := strings.Fields(`
-		ChainFailed ChainNotReady EndpointFailed GeneratorUnreliable ImageUnavailable InsufficientCPU InsufficientHugepages InsufficientMemory
+		APIServerNotReadable ChainFailed ChainNotReady EndpointFailed GeneratorUnreliable ImageUnavailable InsufficientCPU InsufficientHugepages InsufficientMemory
 		InsufficientStorage IssuerNotReadable LaunchFailed MeasurerFailed NeighborNotStarted NoMatchingNode PodForbidden PodStuck PortBusy PortDown
 		ResourceMissing ResultsLost ResultsNotStored TRexServerFailed Unschedulable VersionMismatch VirtualMachineNotStarted`)
 	// What follows from the experiment, the testbed or the figures comes again, and a run that was stopped is not tried against its will. Others are no

@@ -57,6 +57,8 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 		err = r.replaceChain(ctx, s)
 	case actRestoreRights:
 		err = r.applyAll(ctx, s, s.rights())
+	case actFollowAPIServer:
+		err = r.applyAll(ctx, s, []chain.Object{s.measurerPolicy()})
 	case actStopPods:
 		err = r.unlessTerminating(ctx, s, r.stopPods(ctx, s))
 	case actRelease:
@@ -65,7 +67,7 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 		err = client.IgnoreNotFound(r.Client.Delete(ctx, s.run, client.Preconditions{UID: &s.run.UID}))
 	}
 	switch d.action {
-	case actPlan, actStorePlan, actLaunchMeasurer, actLaunchChain, actRestoreRights:
+	case actPlan, actStorePlan, actLaunchMeasurer, actLaunchChain, actRestoreRights, actFollowAPIServer:
 		if waits, ok := s.waitOut(err); ok {
 			return waits, nil
 		}
@@ -126,6 +128,9 @@ func (r *Reconciler) makePlan(ctx context.Context, s *scope) error {
 	if s.issuerErr != nil && made.AgentAudience != "" {
 		return s.issuerErr
 	}
+	if s.serversErr != nil && made.APIServerDiscovered {
+		return s.serversErr
+	}
 	return r.tryPlan(ctx, s, made, plan.Sum(chain.PlanConfigMap(made).Data))
 }
 
@@ -176,6 +181,13 @@ func (r *Reconciler) storePlan(ctx context.Context, s *scope) error {
 
 // launchMeasurer makes the empty results, and the measurer that fills them.
 func (r *Reconciler) launchMeasurer(ctx context.Context, s *scope) error {
+	switch {
+	case !s.plan.APIServerDiscovered:
+	case s.serversErr != nil:
+		return s.serversErr
+	case len(s.servers) == 0:
+		return errors.New("the addresses of the API server were not read")
+	}
 	if err := r.applyAll(ctx, s, []chain.Object{chain.ResultsConfigMap(s.plan)}); err != nil {
 		return err
 	}

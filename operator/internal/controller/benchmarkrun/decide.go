@@ -32,6 +32,8 @@ const (
 	actLaunchChain action = "LaunchChain"
 	// actRestoreRights applies the measurer's rights again, which someone deleted.
 	actRestoreRights action = "RestoreRights"
+	// actFollowAPIServer lets the measurer reach the API server where it is now.
+	actFollowAPIServer action = "FollowAPIServer"
 	// actOpenChain lets the measurer continue to the chain.
 	actOpenChain action = "OpenChain"
 	// actReplaceChain deletes the functions of the chain, for the next to be launched.
@@ -173,7 +175,11 @@ func decideAdmitted(s *scope) decision {
 	case s.records == nil || s.job == nil && s.records.failure == nil && !s.records.done:
 		return decision{action: actLaunchMeasurer}
 	}
-	return decideMeasuring(s)
+	d := decideMeasuring(s)
+	if d.action == actWait && s.plan.APIServerDiscovered {
+		d.after = sooner(d.after, serversInterval)
+	}
+	return d
 }
 
 // isAboutChain are the measurer's reasons that a broken function explains better.
@@ -213,6 +219,10 @@ func decideMeasuring(s *scope) decision {
 	}
 	if s.rightsLost {
 		return decision{action: actRestoreRights}
+	}
+	if s.policyLate {
+		// No watch reports the policy.
+		return decision{action: actFollowAPIServer, after: conflictDelay}
 	}
 	if s.records.wantsAnother() {
 		return replaceChain(s)

@@ -52,6 +52,8 @@ type kept struct {
 	first, reported time.Time
 	// unready says since when objects of the chain are not ready, by the operator's clock.
 	unready map[types.UID]time.Time
+	// looked is when the operator read last where the API server is.
+	looked time.Time
 	// used orders the runs by their last use.
 	used int
 }

@@ -32,7 +32,7 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*
 	run.Spec.Experiment.Measurements = run.Spec.Experiment.Measurements.Filled()
 	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run)}
 	for _, read := range []func(context.Context, *scope) error{
-		r.readWorkloads, r.readVMs, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readIssuer, r.readRights, r.readJobEvents, r.readEvents, r.readConsole,
+		r.readWorkloads, r.readVMs, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readIssuer, r.readAPIServer, r.readRights, r.readJobEvents, r.readEvents, r.readConsole,
 	} {
 		if err := read(ctx, s); err != nil {
 			return nil, err
@@ -209,6 +209,7 @@ func (r *Reconciler) readRecords(ctx context.Context, s *scope) error {
 	}
 	k := r.memory.take(s.run.UID)
 	k.see(s)
+	s.serversDue = k.looksForServers(s.now)
 	s.decode(configMap, k, r.chunks(ctx, s))
 	if failed := (trialstore.Unanswered{}); errors.As(s.recordsErr, &failed) {
 		r.memory.put(s.run.UID, k)

@@ -13,6 +13,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/acceptance"
 	"vnfbench.io/operator/internal/caller"
+	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
@@ -56,6 +57,14 @@ type scope struct {
 	// ask for one. issuerErr is set if it cannot be read.
 	issuer    *caller.Issuer
 	issuerErr error
+
+	// servers are where the API server is, for the measurer's NetworkPolicy; read before it is launched, and while it runs if
+	// serversDue, from time to time. serversErr is set if they cannot be read.
+	servers    []chain.Server
+	serversDue bool
+	serversErr error
+	// policyLate is true if the NetworkPolicy of a measurer that runs names another place, or is gone.
+	policyLate bool
 
 	// records is nil if there is no results' ConfigMap, and while the run does not have its
 	// testbed; recordsErr is set if it cannot be read.
@@ -161,7 +170,7 @@ func (s *scope) jobEnd() *cause {
 			return newCause(v1alpha1.ReasonDeadlineExceeded, "the measurer took longer than spec.experiment.deadlineSeconds, %d: raise it, or measure less", s.run.Spec.Experiment.DeadlineSeconds)
 		case c.Type == batchv1.JobFailed:
 			reason, message := diagnoseMeasurer(s.measurers)
-			return &cause{reason, message}
+			return s.withAPIServer(&cause{reason, message})
 		case c.Type == batchv1.JobComplete:
 			return newCause(v1alpha1.ReasonMeasurerFailed, "the measurer ended without saying that it was done")
 		}

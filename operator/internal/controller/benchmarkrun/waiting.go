@@ -60,8 +60,11 @@ func (s *scope) passing(err error) string {
 	case err == nil || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return ""
 	case errors.As(err, &failure):
-		if failure.Reason == v1alpha1.ReasonIssuerNotReadable {
+		switch failure.Reason {
+		case v1alpha1.ReasonIssuerNotReadable:
 			return "the keys of the cluster's issuer of tokens"
+		case v1alpha1.ReasonAPIServerNotReadable:
+			return "the addresses of the API server"
 		}
 		if failure.Passing || failure.Reason == v1alpha1.ReasonNoMatchingNode && s.nodesLeft() {
 			return "the nodes of the testbed"

@@ -18,7 +18,7 @@ func (s *scope) workloads() []chain.Workload {
 	if s.plan == nil {
 		return chain.Render(plan.Outline(s.run), nil)
 	}
-	return chain.Render(s.plan, s.issuer)
+	return chain.Render(s.plan, s.issuer, s.servers...)
 }
 
 // measurerWorkload returns the first of the workloads, chainWorkloads the others.

@@ -6,6 +6,7 @@ package envtest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -190,6 +191,11 @@ func operatorUser(environment *envtest.Environment) (*rest.Config, error) {
 				return nil, err
 			}
 		}
+		if (role.Name == "vnfbench-api-server" || role.Name == "vnfbench-metrics-certificate") && role.Rules != nil {
+			if err := bindInNamespace(role); err != nil {
+				return nil, err
+			}
+		}
 		if role.Name != "vnfbench-manager" && role.Name != "vnfbench-nodes" || role.Rules == nil {
 			continue
 		}
@@ -208,4 +214,20 @@ func operatorUser(environment *envtest.Environment) (*rest.Config, error) {
 		}
 	}
 	return user.Config(), nil
+}
+
+// bindInNamespace gives the operator's user a Role in the namespace that it has in an installation.
+func bindInNamespace(role *rbacv1.ClusterRole) error {
+	in := metav1.ObjectMeta{Namespace: role.Namespace, Name: role.Name}
+	if err := cluster.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: role.Namespace}}); client.IgnoreAlreadyExists(err) != nil {
+		return err
+	}
+	return errors.Join(
+		cluster.Create(context.Background(), &rbacv1.Role{ObjectMeta: in, Rules: role.Rules}),
+		cluster.Create(context.Background(), &rbacv1.RoleBinding{
+			ObjectMeta: in,
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "operator"}},
+		}),
+	)
 }
