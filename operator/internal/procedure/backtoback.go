@@ -134,13 +134,14 @@ func (backToBackOf) fill(w *replay, p *part, records []measure.Record) error {
 			s = burstSearch{high: steps}
 		}
 	}
-	if p.over = len(p.bursts) >= int(b.Repeats); p.over {
+	p.turns = len(p.bursts)
+	if p.over = p.turns >= int(b.Repeats); p.over {
 		if last := p.last(); nothingReceived(last.Outcome) {
 			return w.chainFailed(p.size, last.Trial.IntendedFramesPerSecond)
 		}
 		return nil
 	}
-	p.left = w.burstTime(p.size, int(b.Repeats)-len(p.bursts))
+	p.left = w.burstTime(p.size, int(b.Repeats)-p.turns)
 	rate := w.maximum(p.size, 0).framesPerSecond
 	frames := s.steps() * uint64(b.StepFrames)
 	// With rounding to the nanosecond, a load times this duration is the burst's frames to less
