@@ -55,8 +55,15 @@ func (backToBackOf) expected(w *replay, ph phase) time.Duration {
 func (backToBackOf) evidence() bool                       { return false }
 func (backToBackOf) recordBytes(measure.Instructions) int { return countsBytes }
 
-// compact leaves the delays out, so that a benchmark of hundreds of bursts fits into the results.
-func (backToBackOf) compact(outcome measure.Outcome) measure.Outcome { return countsOnly(outcome) }
+// compact leaves the delays out, so that a benchmark of hundreds of bursts fits into the results. Distributions are
+// kept as far as there is room.
+func (backToBackOf) compact(outcome measure.Outcome) measure.Outcome {
+	kept := countsOnly(outcome)
+	for i, d := range outcome.Directions {
+		kept.Directions[i].Distributions = d.Distributions
+	}
+	return kept
+}
 
 func (backToBackOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
 	for _, p := range completed(parts) {
