@@ -58,6 +58,8 @@ SEED ?=
 FAULTS ?= 100
 FAULT ?=
 SPEED ?= 100
+# How many seconds `make e2e-soak` measures.
+SOAK ?= 3600
 # What `make e2e-regression` measures: receiveRate when empty, or throughput.
 MEASURE ?=
 # Which tests of test/e2e `make e2e-kubevirt` runs.
@@ -73,12 +75,12 @@ PEERS ?= 300
 # The noise that `make bench-regression` simulates, by the beginning of its name, such as "drift"; empty for all shapes.
 SHAPE ?=
 # What `make bench-scale` measures: how many queued and finished runs, and how many cells that suites have together, one table column each. A cell has 100 points.
-PARTS ?= runs,growth,planning,judging,listing
+PARTS ?= runs,growth,soak,planning,judging,listing
 RUNS ?= 10,100,1000
 CELLS ?= 10,100,1000
 
 ##@ Start here
-.PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade e2e-suite-interrupted e2e-regression
+.PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -105,6 +107,9 @@ e2e-suite-interrupted: prerequisites install ## Measure 36 times with a suite in
 
 e2e-regression: prerequisites install ## Make 30 executions of a suite in the lab, the last 10 about 5 % slower, and see what is found; MEASURE=throughput: by a search instead of the receive rate.
 	@$(LONG_E2E) MEASURE='$(MEASURE)' go test -count=1 -timeout 65m -v -run '^TestRegressionInTheLab$$' .
+
+e2e-soak: prerequisites install ## Measure for SOAK (3600) seconds in the lab; print memory of the manager and the measurer every minute, and the figures.
+	@$(LONG_E2E) SOAK='$(SOAK)' go test -count=1 -timeout 26h -v -run '^TestSoakInTheLab$$' .
 
 # What a test of test/e2e needs that is not in make e2e, because it takes long.
 LONG_E2E = cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH VNFBENCH_E2E_LONG=1
@@ -259,9 +264,8 @@ test-trex: ## Run the TRex drivers, and what starts their server, with a real on
 	@if [ -z "$(TREX)" ]; then echo "NOT RUN: TREX names no TRex server; run make test-trex TREX=/opt/trex/_t-rex-64 as root"; else \
 	  test/scripts/prerequisites.sh go debian && cd operator && TREX=$(abspath $(TREX)) go test -count=1 -p 1 -timeout 20m -v -run Real ./internal/traffic/trex/... ./cmd/measurer; fi
 
-soak: ## Make the measurement of a run of eight hours with simulated devices, SPEED (100) times as fast; print memory and sizes.
-	@test/scripts/prerequisites.sh go
-	@cd operator && VNFBENCH_SOAK_SPEED='$(SPEED)' go test -count=1 -timeout 12h -v -run '^TestSoakOfEightHours$$' ./internal/controller/benchmarkrun
+soak: ## Measure runs of one hour and of eight with the manager, a real API server and simulated devices, SPEED (100) times as fast; print memory, writes and sizes.
+	@$(MAKE) --no-print-directory bench-scale PARTS=soak
 
 campaign: prerequisites install ## Strike runs in the lab with FAULTS (100) faults at random moments, chosen by SEED, of those that match FAULT; print a table of what happened.
 	@cd test/e2e && FAULTS='$(FAULTS)' FAULT='$(FAULT)' SEED='$(SEED)' KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 12h -v -run '^TestCampaign$$' .
@@ -292,8 +296,8 @@ bench-regression: ## Print how well regressions are found in SERIES (1000) simul
 bench-admission: $(LAB) ## Print how long a real API server takes to admit or refuse runs, with the admission policies and without.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go test -run '^$$' -bench Admission ./api/v1alpha1
 
-bench-scale: $(LAB) $(BIN)/manager ## Print what PARTS (runs,growth,planning,judging,listing) need against a real API server: RUNS (10,100,1000) queued and as many finished runs, and suites with CELLS (10,100,1000), each with 100 points.
-	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go run ./hack/scalebench -parts $(PARTS) -runs $(RUNS) -cells $(CELLS) $(BIN)/manager
+bench-scale: $(LAB) $(BIN)/manager ## Print what PARTS (runs,growth,soak,planning,judging,listing) need against a real API server: RUNS (10,100,1000) queued and as many finished runs, and suites with CELLS (10,100,1000), each with 100 points; fails where a goal is missed.
+	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go run ./hack/scalebench -parts $(PARTS) -runs $(RUNS) -cells $(CELLS) -speed $(SPEED) $(BIN)/manager
 
 trex-record: ## Record the exchanges of test/fixtures/trex again, with the TRex in directory TREX; see docs/concepts/trex-protocol.md.
 	@test -n "$(TREX)" || { echo "TREX is not set: make trex-record TREX=/opt/trex, the directory of TRex v3.08 with its program _t-rex-64" >&2; exit 1; }

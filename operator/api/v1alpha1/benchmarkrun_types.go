@@ -238,7 +238,17 @@ type BenchmarkRunStatus struct {
 	// resultsRef names the ConfigMap that holds every trial. It is deleted with the run.
 	// +optional
 	ResultsRef *LocalReference `json:"resultsRef,omitempty"`
+
+	// secrets has the UID of each Secret that the operator made for the chain and has not deleted, by its name; empty until the
+	// UID is known. The operator may not read Secrets, and deletes those that have this UID alone.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	Secrets map[string]ObjectUID `json:"secrets,omitempty"`
 }
+
+// ObjectUID is the UID of an object.
+// +kubebuilder:validation:MaxLength=64
+type ObjectUID string
 
 // BenchmarkRun is one experiment: a chain of network functions on a testbed,
 // measured once.

@@ -13,7 +13,6 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -21,6 +20,7 @@ import (
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/controller"
 	"vnfbench.io/operator/internal/controller/benchmarkrun"
+	"vnfbench.io/operator/internal/controller/liveness"
 	"vnfbench.io/operator/internal/controller/subject"
 	"vnfbench.io/operator/internal/controller/watches"
 )
@@ -96,16 +96,25 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	watched.SetNamespaces(mgr.GetClient())
+	if len(o.namespaces) > 0 {
+		abandoned := &benchmarkrun.Abandoned{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: now, Namespace: home, Namespaces: o.namespaces}
+		if err := mgr.Add(abandoned); err != nil {
+			return err
+		}
+	}
 	if len(unreadable) > 0 {
-		abandoned := &benchmarkrun.Abandoned{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: now, Namespaces: unreadable}
-		if err := errors.Join(mgr.Add(&watches.Rejoin{Reviews: reviews, Unreadable: unreadable}), mgr.Add(abandoned)); err != nil {
+		if err := mgr.Add(&watches.Rejoin{Reviews: reviews, Unreadable: unreadable}); err != nil {
 			return err
 		}
 	}
 	if err := metrics.Registry.Register(watched); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+	workers, err := liveness.New(metrics.Registry, liveness.Timeout)
+	if err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("workers", workers.Check); err != nil {
 		return err
 	}
 	if err := mgr.AddReadyzCheck("watches", watched.Ready); err != nil {

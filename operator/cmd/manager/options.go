@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/subject"
@@ -45,6 +46,8 @@ type options struct {
 	registries        subject.Registries
 	// agentAuthentication is Token or None.
 	agentAuthentication string
+	// guestConsoles is Message or None.
+	guestConsoles string
 
 	logLevel  int
 	logFormat string
@@ -58,6 +61,12 @@ const maxConcurrentReconciles = 32
 const (
 	authenticationToken = "Token"
 	authenticationNone  = "None"
+)
+
+// Values of -guest-consoles.
+const (
+	consolesInMessage = "Message"
+	consolesNone      = "None"
 )
 
 // list is a flag that can be repeated, or given once with commas.
@@ -96,11 +105,13 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.StringVar(&o.defaults.NeighborGuestImage, "neighbor-guest-image", "", "image that noisy neighbors boot from as virtual machines (required)")
 	flags.StringVar(&o.pullPolicy, "image-pull-policy", "", "pull policy of every pod of a run: Always, IfNotPresent or Never; absent: the cluster's default")
 	flags.Var(&o.pullSecrets, "image-pull-secret", "pull secret of every pod of a run, in the run's namespace; may be given several times")
+	flags.StringVar(&o.defaults.PriorityClassName, "run-priority-class", "", "name of the PriorityClass of every pod and virtual machine of a run, which has to exist; absent: the cluster's default")
 	flags.Var(&o.apiServerPorts, "api-server-port", "TCP port on which the measurer may reach the API server, may be given several times; absent: 443 and 6443")
 	flags.Var(&o.apiServerAddresses, "api-server-address", "range of addresses (CIDR) in which the measurer may reach these ports, may be given several times; absent: every address")
 	flags.Var(&o.subjectRegistries, "subject-registry", "host, or HOST:PORT, from which the OCI labels of images may be read that suites name in spec.template.subject.fromImage, and each host to which it redirects or sends for tokens; http:// before it allows plain HTTP; may be given several times; absent: none")
 	flags.StringVar(&o.subjectFolder, "subject-registry-folder", "", "folder with .dockerconfigjson, the operator's own credentials for these registries, and ca.crt, authorities that it trusts in addition to the public ones; both may be absent")
 	flags.StringVar(&o.agentAuthentication, "agent-authentication", authenticationToken, "whom the agents of runs answer: Token, who has the token of the run's measurer; None, everyone whom the NetworkPolicies let through")
+	flags.StringVar(&o.guestConsoles, "guest-consoles", consolesInMessage, "where the last lines of a guest's console are shown that ends its run: Message, in the conditions and events of the run; None, nowhere, and the manager reads no pod's log")
 	flags.IntVar(&o.logLevel, "log-level", 0, "0 state changes, 1 decisions, 4 mechanics")
 	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
 	if err := flags.Parse(arguments); err != nil {
@@ -134,6 +145,8 @@ func (o *options) complete() error {
 		return fmt.Errorf("flag -max-concurrent-reconciles is %d, want 1 to %d", o.maxConcurrent, maxConcurrentReconciles)
 	case o.agentAuthentication != authenticationToken && o.agentAuthentication != authenticationNone:
 		return fmt.Errorf("flag -agent-authentication is %q, want Token or None", o.agentAuthentication)
+	case o.guestConsoles != consolesInMessage && o.guestConsoles != consolesNone:
+		return fmt.Errorf("flag -guest-consoles is %q, want Message or None", o.guestConsoles)
 	case o.logFormat != "json" && o.logFormat != "text":
 		return fmt.Errorf("flag -log-format is %q, want json or text", o.logFormat)
 	}
@@ -142,7 +155,11 @@ func (o *options) complete() error {
 		return fmt.Errorf("flag -image-pull-policy is %q, want Always, IfNotPresent or Never", o.pullPolicy)
 	}
 	o.defaults.ImagePullSecrets = o.pullSecrets
+	if name := o.defaults.PriorityClassName; name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return fmt.Errorf("flag -run-priority-class is %q, want the name of a PriorityClass", name)
+	}
 	o.defaults.AgentTokens = o.agentAuthentication == authenticationToken
+	o.defaults.WithoutConsoles = o.guestConsoles == consolesNone
 	for _, text := range o.generatorImages {
 		driver, image, _ := strings.Cut(text, "=")
 		name := v1alpha1.GeneratorDriver(driver)

@@ -20,11 +20,11 @@ import (
 
 func TestParse(t *testing.T) {
 	o, err := parse(strings.Fields(`-traffic-image t:1 -function-image f:1 -guest-image g:1 -endpoint-image e:1 -neighbor-image n:1 -neighbor-guest-image m:1 -generator-image TRex=x:1 -namespace a,b -namespace c
-		-image-pull-policy Never -image-pull-secret s -api-server-port 6443 -api-server-address 192.0.2.1/32,2001:db8::/64 -subject-registry registry.example,http://plain.example:5000 -subject-registry-folder /etc/r -leader-elect -shutdown-timeout 7s`), io.Discard)
+		-image-pull-policy Never -image-pull-secret s -run-priority-class lab -api-server-port 6443 -api-server-address 192.0.2.1/32,2001:db8::/64 -subject-registry registry.example,http://plain.example:5000 -subject-registry-folder /etc/r -leader-elect -shutdown-timeout 7s`), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", GeneratorImages: map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: "x:1"}, ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, APIServerPorts: []int32{6443}, APIServerAddresses: []string{"192.0.2.1/32", "2001:db8::/64"}, AgentTokens: true, Protocol: measure.Protocol(), Version: version}
+	want := plan.Defaults{TrafficImage: "t:1", FunctionImage: "f:1", GuestImage: "g:1", EndpointImage: "e:1", NeighborImage: "n:1", NeighborGuestImage: "m:1", GeneratorImages: map[v1alpha1.GeneratorDriver]string{v1alpha1.DriverTRex: "x:1"}, ImagePullPolicy: corev1.PullNever, ImagePullSecrets: []string{"s"}, PriorityClassName: "lab", APIServerPorts: []int32{6443}, APIServerAddresses: []string{"192.0.2.1/32", "2001:db8::/64"}, AgentTokens: true, Protocol: measure.Protocol(), Version: version}
 	if diff := cmp.Diff(want, o.defaults); diff != "" {
 		t.Error(diff)
 	}
@@ -57,6 +57,17 @@ func TestAgentAuthentication(t *testing.T) {
 	}
 }
 
+// TestGuestConsoles checks that messages have what guests print unless the installation says otherwise.
+func TestGuestConsoles(t *testing.T) {
+	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
+	for arguments, want := range map[string]bool{"": false, "-guest-consoles Message": false, "-guest-consoles None": true} {
+		o, err := parse(strings.Fields(images+arguments), io.Discard)
+		if err != nil || o.defaults.WithoutConsoles != want {
+			t.Errorf("%q: %t, %v", arguments, o.defaults.WithoutConsoles, err)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
 	for name, arguments := range map[string]string{
@@ -65,8 +76,10 @@ func TestParseRefuses(t *testing.T) {
 		"no neighbor":          "-traffic-image t -function-image f -guest-image g -endpoint-image e",
 		"no neighbors' guest":  "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n",
 		"pull policy":          images + "-image-pull-policy Sometimes",
+		"priority class":       images + "-run-priority-class Lab/High",
 		"agents":               images + "-agent-authentication Password",
 		"log format":           images + "-log-format xml",
+		"guests' consoles":     images + "-guest-consoles Log",
 		"image of no driver":   images + "-generator-image Pigeon=p:1",
 		"image of the default": images + "-generator-image XDP=x:1",
 		"no image at all":      images + "-generator-image TRex",

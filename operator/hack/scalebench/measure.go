@@ -339,19 +339,31 @@ func (t *timeline) summarize(figures map[string]float64) error {
 
 // measureWrites measures one run that is alone, with a number of frame sizes.
 func measureWrites(ctx context.Context, s settings, sizes int) (row, error) {
+	return measureAlone(ctx, s, 0, newRun("alone", sizes), func(r *row, _ *node, _ *v1alpha1.BenchmarkRun) error {
+		r.n = r.figures[trialsFigure]
+		return nil
+	})
+}
+
+// measureAlone measures one run that is alone, and then looks at what it has left. With speed 0 its trials take no time.
+func measureAlone(ctx context.Context, s settings, speed float64, run *v1alpha1.BenchmarkRun, look func(*row, *node, *v1alpha1.BenchmarkRun) error) (row, error) {
 	r := row{0, map[string]float64{}}
 	err := with(ctx, s, func(ctx context.Context, node *node) error {
 		manager, err := startManager(s, node.kubeconfig)
 		if err != nil {
 			return err
 		}
-		err = node.count(ctx, manager, &r, sizes)
+		node.speed = speed
+		err = node.count(ctx, manager, r.figures, run)
+		if err == nil {
+			err = look(&r, node, run)
+		}
 		return errors.Join(err, manager.stop())
 	})
 	return r, err
 }
 
-func (n *node) count(ctx context.Context, manager *process, r *row, sizes int) error {
+func (n *node) count(ctx context.Context, manager *process, figures map[string]float64, run *v1alpha1.BenchmarkRun) error {
 	if _, _, err := n.settle(ctx, manager, 0); err != nil {
 		return err
 	}
@@ -359,7 +371,6 @@ func (n *node) count(ctx context.Context, manager *process, r *row, sizes int) e
 	if err != nil {
 		return err
 	}
-	run := newRun("alone", sizes)
 	if _, err := n.measureOne(ctx, manager, run); err != nil {
 		return err
 	}
@@ -371,10 +382,12 @@ func (n *node) count(ctx context.Context, manager *process, r *row, sizes int) e
 	if err != nil {
 		return err
 	}
-	r.n = float64(trials)
-	writes, others, kib := to.writes-from.writes, to.otherWrites-from.otherWrites, to.etcdKiB-from.etcdKiB
-	r.figures["manager's writes"], r.figures["measurer's writes"], r.figures["writes per trial"] = writes, others, (writes+others)/r.n
-	r.figures["etcd KiB"], r.figures["etcd KiB per trial"] = kib, kib/r.n
-	r.figures["CPU ms per trial"] = 1e3 * (to.cpu - from.cpu).Seconds() / r.n
+	made := float64(trials)
+	own, others, kib := to.writes-from.writes, to.otherWrites-from.otherWrites, to.etcdKiB-from.etcdKiB
+	figures[trialsFigure], figures["writes"] = made, own+others
+	figures["manager's writes"], figures["measurer's writes"], figures["writes per trial"] = own, others, (own+others)/made
+	figures["etcd KiB"], figures["etcd KiB per trial"] = kib, kib/made
+	figures["CPU ms per trial"] = 1e3 * (to.cpu - from.cpu).Seconds() / made
+	figures["time s"], figures["highest RSS MiB"] = to.at.Sub(from.at).Seconds(), to.peak
 	return nil
 }

@@ -35,8 +35,9 @@ const stepInterval = 50 * time.Millisecond
 type node struct {
 	*cluster
 	progress *progress
-	// trial is how long a trial takes.
+	// trial is how long a trial takes. With a speed it takes its own time, divided by that.
 	trial time.Duration
+	speed float64
 	// held keeps pods from starting.
 	held atomic.Bool
 	// seen are the pods that were started.
@@ -195,18 +196,26 @@ func (n *node) Open(_ context.Context, opening measure.Opening) (measure.Driver,
 		Device:                   simulated.HardCap{CapacityFramesPerSecond: capacity},
 		Directions:               []measure.Direction{measure.Forward, measure.Reverse},
 		GeneratorFramesPerSecond: generatorFramesPerSecond, Seed: 1,
-	}), n.trial}, nil
+	}), n.takes}, nil
+}
+
+// takes returns how long a trial takes.
+func (n *node) takes(trial measure.Trial) time.Duration {
+	if n.speed > 0 {
+		return time.Duration(float64(trial.DurationNanoseconds) / n.speed)
+	}
+	return n.trial
 }
 
 // slow is a driver whose trials take their time.
 type slow struct {
 	measure.Driver
-	trial time.Duration
+	takes func(measure.Trial) time.Duration
 }
 
 // Measure implements measure.Driver.
 func (s slow) Measure(ctx context.Context, trial measure.Trial) (measure.Outcome, error) {
-	if err := clock.Sleep(ctx, s.trial); err != nil {
+	if err := clock.Sleep(ctx, s.takes(trial)); err != nil {
 		return measure.Outcome{}, err
 	}
 	return s.Driver.Measure(ctx, trial)

@@ -27,11 +27,17 @@ func parts(s settings) []part {
 		{
 			name: "runs", title: fmt.Sprintf("With N queued and N finished runs; a trial takes %s.", s.trial), columns: queueColumns,
 			sizes: s.counts, measure: measureQueue,
-			after: func(w io.Writer, rows []row) error { printGoals(w, rows); return nil },
+			after: func(w io.Writer, rows []row) error { return printGoals(w, queueGoals, rows) },
 		},
 		{
 			name: "growth", title: "One run with N trials, which take no time.", columns: growthColumns,
 			sizes: []int{1, 3, len(frameBytes)}, measure: measureWrites,
+			after: func(w io.Writer, rows []row) error { return printGoals(w, growthGoals, rows) },
+		},
+		{
+			name: "soak", title: fmt.Sprintf("One run with a soak of N hours, %g times as fast.", s.speed), columns: soakColumns,
+			sizes: []int{1, 8}, measure: measureSoak,
+			after: func(w io.Writer, rows []row) error { return printGoals(w, soakGoals, rows) },
 		},
 		{
 			name: "planning", title: "Executions of suites with N cells together are planned by the manager.", columns: planColumns,

@@ -33,6 +33,8 @@ var growthColumns = []column{
 	{"manager's writes", 0}, {"measurer's writes", 0}, {"writes per trial", 2}, {"etcd KiB", 0}, {"etcd KiB per trial", 1}, {"CPU ms per trial", 2},
 }
 
+var soakColumns = append([]column{{trialsFigure, 0}, {"time s", 1}, {"highest RSS MiB", 1}, {"run KiB", 0}, {"results KiB", 0}}, growthColumns...)
+
 // printTable prints a line for each figure with its values, and how it grows: the exponent of N from
 // the first row that has it to the last, 0 for a figure that does not, 1 for one that grows as N does.
 func printTable(w io.Writer, columns []column, rows []row) {

@@ -27,16 +27,29 @@ func TestPrintGoals(t *testing.T) {
 	of := func(n, rss, next, cpu float64) row {
 		return row{n, map[string]float64{"highest RSS MiB": rss, "next run after s": next, "CPU % while measuring": cpu}}
 	}
-	for want, rows := range map[string][]row{
-		"All 3 goals are met.":            {of(10, 80, 1, 2), of(100, 128, 2, 5)},
-		"1 of 3 goals are missed.":        {of(10, 129, 1, 2), of(100, 100, 1, 2)},
-		"NOT MEASURED: share of a core":   {of(10, 80, 1, 2), {100, map[string]float64{"highest RSS MiB": 80, "next run after s": 1}}},
-		"MISSED: time from the end":       {of(10, 1, 2.01, 2)},
-		"highest 129.00 MiB with 10 runs": {of(10, 129, 1, 2), of(100, 100, 1, 2)},
+	one := func(trials, writes, kib float64) row {
+		return row{trials, map[string]float64{trialsFigure: trials, "writes": writes, "etcd KiB": kib}}
+	}
+	for _, c := range []struct {
+		goals    []goal
+		rows     []row
+		out, err string
+	}{
+		{queueGoals, []row{of(10, 80, 1, 2), of(100, 128, 2, 5)}, "All 3 goals are met.", ""},
+		{queueGoals, []row{of(10, 129, 1, 2), of(100, 100, 1, 2)}, "MISSED: memory of the manager, goal at most 128 MiB: 129.00 MiB, highest with 10 runs", "1 of 3 goals"},
+		{queueGoals, []row{of(10, 80, 1, 2), {100, map[string]float64{"highest RSS MiB": 80, "next run after s": 1}}}, "NOT MEASURED: share of a core", "1 of 3 goals"},
+		{queueGoals, []row{of(10, 1, 2.01, 2)}, "MISSED: time from the end", "1 of 3 goals"},
+		{queueGoals, nil, "NOT MEASURED: memory", "3 of 3 goals"},
+		// 60 writes and 100 KiB are there without a trial.
+		{growthGoals, []row{one(10, 70, 500), one(30, 90, 1300), one(100, 160, 4100)}, "All 2 goals are met.", ""},
+		{growthGoals, []row{one(10, 70, 500), one(30, 91, 1300), one(100, 178, 4100)}, "MISSED: writes for each further trial of a run, goal at most 1.1 writes: 1.20 writes, from 10 to 100 trials", "1 of 2 goals"},
+		{growthGoals, []row{one(10, 70, 200), one(30, 90, 1000), one(100, 160, 10100)}, "3.25 times, 40.0 and 130.0 KiB for each", "1 of 2 goals"},
+		{growthGoals, []row{one(10, 70, 200), {30, nil}, one(100, 160, 10100)}, "NOT MEASURED: bytes", "1 of 2 goals"},
 	} {
 		var out bytes.Buffer
-		if printGoals(&out, rows); !strings.Contains(out.String(), want) {
-			t.Errorf("%q is not in\n%s", want, out.String())
+		err := printGoals(&out, c.goals, c.rows)
+		if text := fmt.Sprint(err); !strings.Contains(out.String(), c.out) || (err != nil) != (c.err != "") || !strings.Contains(text, c.err) && c.err != "" {
+			t.Errorf("%v: %q or error %q is not in %v and\n%s", c.rows, c.out, c.err, err, out.String())
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/caller"
@@ -60,7 +61,23 @@ type Rules struct {
 func Render(p *plan.Plan, issuer *caller.Issuer) []Workload {
 	rule := callerOf(p, issuer)
 	chain := slices.Concat(functionWorkloads(p, rule), observerWorkloads(p, rule), endpointWorkloads(p, rule), neighborWorkloads(p, rule))
-	return append([]Workload{measurerWorkload(p, chain)}, chain...)
+	workloads := append([]Workload{measurerWorkload(p, chain)}, chain...)
+	for i := range workloads {
+		setPriorityClass(workloads[i].Object, p.PriorityClassName)
+	}
+	return workloads
+}
+
+// setPriorityClass sets the priority class of the pod that a workload is, or that is made for it.
+func setPriorityClass(object Object, name string) {
+	switch object := object.(type) {
+	case *batchv1.Job:
+		object.Spec.Template.Spec.PriorityClassName = name
+	case *corev1.Pod:
+		object.Spec.PriorityClassName = name
+	case *kubevirtv1.VirtualMachineInstance:
+		object.Spec.PriorityClassName = name
+	}
 }
 
 // Name returns the name of the workload's object.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/internal/chain"
@@ -100,6 +101,38 @@ func TestRender(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestPriorityClass checks that each pod and each virtual machine of a run has the priority class of the installation, and none without one.
+func TestPriorityClass(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range plantest.Cases() {
+		for _, class := range []string{"", "lab"} {
+			in := c.Input()
+			in.Defaults.PriorityClassName = class
+			for _, w := range chain.Render(mustMake(t, in), plantest.Issuer()) {
+				object, err := chain.Unstructured(w.Object)
+				if err != nil {
+					t.Fatal(err)
+				}
+				path := []string{"spec", "priorityClassName"}
+				if object.GetKind() == "Job" {
+					path = []string{"spec", "template", "spec", "priorityClassName"}
+				}
+				got, found, err := unstructured.NestedString(object.Object, path...)
+				if err != nil || got != class || found != (class != "") {
+					t.Errorf("%s: %s %q has the class %q, want %q; %v", c.Name, object.GetKind(), w.Name(), got, class, err)
+				}
+				seen[w.Component+" "+object.GetKind()] = true
+			}
+		}
+	}
+	const vm = " VirtualMachineInstance"
+	for _, kind := range []string{"measurer Job", "function Pod", "function" + vm, "observer Pod", "endpoint Pod", "neighbor Pod", "neighbor" + vm} {
+		if !seen[kind] {
+			t.Errorf("no case has a %s", kind)
+		}
 	}
 }
 

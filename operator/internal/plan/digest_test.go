@@ -27,6 +27,7 @@ func TestDigest(t *testing.T) {
 		"acceptance":          func(in *plan.Input) { in.Run.Spec.Experiment.Acceptance = []v1alpha1.Criterion{{Name: "x"}} },
 		"a node that is idle": func(in *plan.Input) { in.Nodes = append(in.Nodes, plantest.Node("node-z")) },
 		"pull secrets":        func(in *plan.Input) { in.Defaults.ImagePullSecrets = []string{"x"} },
+		"a priority class":    func(in *plan.Input) { in.Defaults.PriorityClassName = "x" },
 		"a seed for one flow": func(in *plan.Input) { in.Run.Spec.Experiment.Traffic.FlowSeed = 7 },
 		"names of functions":  func(in *plan.Input) { in.Run.Spec.Experiment.Chain[0].Name = "other" },
 	}

@@ -22,7 +22,7 @@ var undigested = []string{
 	"plan.End.Function", "plan.End.MAC", "plan.Endpoint.Bridge", "plan.Endpoint.Tolerations",
 	"plan.Function.Name", "plan.Function.Tolerations", "plan.Generator.Tolerations", "plan.Neighbor.Tolerations", "plan.Node.KubeletVersion",
 	"plan.Plan.APIServerAddresses", "plan.Plan.APIServerPorts", "plan.Plan.AgentAudience", "plan.Plan.DeadlineSeconds", "plan.Plan.Digest", "plan.Plan.ImagePullPolicy", "plan.Plan.ImagePullSecrets",
-	"plan.Plan.Observer", "plan.Plan.OperatorVersion", "plan.Plan.Protocol", "plan.Plan.Run", "plan.Plan.Testbed", "plan.Plan.TestbedSpec",
+	"plan.Plan.Observer", "plan.Plan.OperatorVersion", "plan.Plan.PriorityClassName", "plan.Plan.Protocol", "plan.Plan.Run", "plan.Plan.Testbed", "plan.Plan.TestbedSpec",
 	"plan.Segment.Bridge",
 	"plan.VM.OnDifference",
 	"vnf.Config.Caller", "vnf.Config.Name", "vnf.Neighbor.MAC", "vnf.Port.MAC",

@@ -77,6 +77,7 @@ func makePlan(in Input) (*Plan, error) {
 		APIServerPorts:   in.Defaults.APIServerPorts,
 
 		APIServerAddresses: in.Defaults.APIServerAddresses,
+		PriorityClassName:  in.Defaults.PriorityClassName,
 	}
 	if len(p.APIServerPorts) == 0 {
 		p.APIServerPorts = defaultAPIServerPorts

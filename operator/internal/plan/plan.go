@@ -91,12 +91,16 @@ type Defaults struct {
 	// ImagePullPolicy and ImagePullSecrets are those of every pod of a run.
 	ImagePullPolicy  corev1.PullPolicy
 	ImagePullSecrets []string
+	// PriorityClassName is that of every pod and virtual machine of a run. Empty: the cluster's default.
+	PriorityClassName string
 	// APIServerPorts are the TCP ports that the measurer may reach. Empty: 443 and 6443.
 	APIServerPorts []int32
 	// APIServerAddresses are the address ranges with these ports. Empty: every address.
 	APIServerAddresses []string
 	// AgentTokens makes the agents of runs answer only who has the measurer's token.
 	AgentTokens bool
+	// WithoutConsoles leaves what guests print out of the messages of runs.
+	WithoutConsoles bool
 	// Protocol is this operator's measure.Protocol; a measurer must have it too. Empty: it is not
 	// checked.
 	Protocol string
@@ -151,6 +155,8 @@ type Plan struct {
 	APIServerPorts   []int32           `json:"apiServerPorts" digest:"-"`
 
 	APIServerAddresses []string `json:"apiServerAddresses,omitempty" digest:"-"`
+
+	PriorityClassName string `json:"priorityClassName,omitempty" digest:"-"`
 
 	// AgentAudience is whom the token is for that the run's agents ask the measurer for; empty if they ask for none.
 	AgentAudience string `json:"agentAudience,omitempty" digest:"-"`

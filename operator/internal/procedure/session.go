@@ -3,6 +3,7 @@ package procedure
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -152,7 +153,7 @@ func sessionsOf(instr measure.Instructions, records []measure.Record, sides []*r
 		if n := len(list); n == 0 || list[n-1].Measurer != sessionOf(r) {
 			list = append(list, v1alpha1.Session{Measurer: sessionOf(r)})
 			if started := r.Outcome.StartedAt; !started.IsZero() {
-				list[n].StartedAt = new(metav1.NewTime(started.UTC()))
+				list[n].StartedAt = new(metav1.NewTime(started.UTC().Truncate(time.Second)))
 			}
 		}
 		last := len(list) - 1

@@ -6,28 +6,41 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/reporting"
 )
 
-// abandonedInterval is how often Abandoned looks.
-const abandonedInterval = 20 * time.Second
+const (
+	// abandonedInterval is how often Abandoned looks.
+	abandonedInterval = 20 * time.Second
+	// abandonedPause is the time between two pages and between two runs: everyone who may make runs somewhere decides how many there
+	// are, and the operator makes few requests in a second.
+	abandonedPause = 200 * time.Millisecond
+)
 
-// Abandoned is a runnable that removes the finalizers of runs in namespaces that are being deleted and that the
-// operator could not read when it started. No controller sees these runs, and their finalizers keep the namespaces.
+// Abandoned is a runnable that removes the finalizers of deleted runs in namespaces that the operator does not watch: those
+// that were taken out of its list, and those in which it had no rights when it started. No controller sees these runs,
+// and their finalizers would keep them, and their namespaces. The garbage collector deletes what they have.
 type Abandoned struct {
-	// Client patches runs and reads namespaces, Reader reads runs from the API server.
+	// Client patches runs and writes Leases, Reader reads both from the API server.
 	Client client.Client
 	Reader client.Reader
 	Clock  clock.PassiveClock
-	// Namespaces are those that the operator could not read.
+	// Namespace is the operator's own, which has the Leases of nodes.
+	Namespace string
+	// Namespaces are those that the operator watches.
 	Namespaces []string
+	// Interval is the time between two looks; 0: 20 s.
+	Interval time.Duration
 
 	pages pages
 }
@@ -37,47 +50,93 @@ func (a *Abandoned) NeedLeaderElection() bool { return true }
 
 // Start returns when the context ends.
 func (a *Abandoned) Start(ctx context.Context) error {
+	interval := a.Interval
+	if interval == 0 {
+		interval = abandonedInterval
+	}
 	for {
-		for _, namespace := range a.Namespaces {
-			if err := a.letGo(ctx, namespace); err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "Letting go of runs", "namespace", namespace)
-			}
+		if err := a.letGo(ctx); err != nil && ctx.Err() == nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Letting go of runs in namespaces that are not watched")
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep(ctx, interval) {
 			return nil
-		case <-time.After(abandonedInterval):
 		}
 	}
 }
 
-// letGo removes the finalizers in one namespace, if it is being deleted for so long that the runs' pods have had
-// their time to end.
-func (a *Abandoned) letGo(ctx context.Context, name string) error {
-	namespace := &corev1.Namespace{}
-	if err := a.Client.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {
-		return client.IgnoreNotFound(err)
+// sleep waits, and reports whether the context is still there.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
 	}
-	if namespace.DeletionTimestamp.IsZero() || a.Clock.Now().Before(namespace.DeletionTimestamp.Add(heldTimeout)) {
-		return nil
+}
+
+// letGo removes the finalizers of the runs that are deleted. Of runs it reads only the metadata.
+func (a *Abandoned) letGo(ctx context.Context) error {
+	var elsewhere []fields.Selector
+	for _, namespace := range a.Namespaces {
+		elsewhere = append(elsewhere, fields.OneTermNotEqualSelector("metadata.namespace", namespace))
 	}
-	var runs v1alpha1.BenchmarkRunList
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("BenchmarkRun"))
 	var failed []error
-	_, err := a.pages.read(ctx, a.Reader, &runs, 0, func() error {
-		for i := range runs.Items {
-			run := &runs.Items[i]
-			before := client.MergeFromWithOptions(run.DeepCopy(), client.MergeFromWithOptimisticLock{})
-			if run.DeletionTimestamp.IsZero() || !controllerutil.RemoveFinalizer(run, v1alpha1.Finalizer) {
+	_, err := a.pages.read(ctx, a.Reader, list, 0, func() error {
+		for i := range list.Items {
+			run := &list.Items[i]
+			if run.DeletionTimestamp.IsZero() || !controllerutil.ContainsFinalizer(run, v1alpha1.Finalizer) {
 				continue
 			}
-			if err := a.Client.Patch(ctx, run, before); err != nil && !apierrors.IsNotFound(err) {
-				failed = append(failed, fmt.Errorf("removing the finalizer of run %q: %w", run.Name, err))
+			run.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("BenchmarkRun"))
+			if err := a.letGoOf(ctx, run); client.IgnoreNotFound(err) != nil {
+				failed = append(failed, fmt.Errorf("run %q of namespace %q: %w", run.Name, run.Namespace, err))
+			}
+			if !sleep(ctx, abandonedPause) {
+				return ctx.Err()
 			}
 		}
+		if list.Continue != "" && !sleep(ctx, abandonedPause) {
+			return ctx.Err()
+		}
 		return nil
-	}, client.InNamespace(name))
+	}, client.MatchingFieldsSelector{Selector: fields.AndSelectors(elsewhere...)})
 	if err != nil {
 		return fmt.Errorf("listing runs: %w", err)
 	}
 	return errors.Join(failed...)
+}
+
+// letGoOf removes the finalizer of one run.
+func (a *Abandoned) letGoOf(ctx context.Context, run *metav1.PartialObjectMetadata) error {
+	after := run.DeepCopy()
+	controllerutil.RemoveFinalizer(after, v1alpha1.Finalizer)
+	if err := a.keepNodes(ctx, run); err != nil {
+		return err
+	}
+	ctrl.LoggerFrom(ctx).Info("Letting go of a run in a namespace that is not watched", "run", run.Namespace+"/"+run.Name)
+	if err := reporting.StoreFinalizers(ctx, a.Client, run, after.Finalizers); err != nil {
+		return fmt.Errorf("removing its finalizer: %w", err)
+	}
+	return nil
+}
+
+// keepNodes gives the Leases of the run's nodes a time to end: its pods are deleted after it, and the operator cannot see that.
+func (a *Abandoned) keepNodes(ctx context.Context, run *metav1.PartialObjectMetadata) error {
+	var leases coordinationv1.LeaseList
+	if err := a.Reader.List(ctx, &leases, client.InNamespace(a.Namespace)); err != nil {
+		return fmt.Errorf("listing the Leases of nodes: %w", err)
+	}
+	for i := range leases.Items {
+		lease := &leases.Items[i]
+		if ptr.Deref(lease.Spec.HolderIdentity, "") != holderIdentity(run) {
+			continue
+		}
+		lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds = new(metav1.NewMicroTime(a.Clock.Now())), new(int32(heldTimeout/time.Second))
+		if err := a.Client.Update(ctx, lease); err != nil {
+			return fmt.Errorf("giving Lease %q a time to end: %w", lease.Name, err)
+		}
+	}
+	return nil
 }

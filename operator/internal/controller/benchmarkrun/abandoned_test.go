@@ -3,13 +3,18 @@ package benchmarkrun
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -39,27 +44,78 @@ func goingCluster(t *testing.T, since time.Time) *fake.ClientBuilder {
 	)
 }
 
-// TestAbandonedRuns: the operator starts again while a namespace is being deleted in which it has no rights any more.
+// TestAbandonedRuns: of the runs in namespaces that are not watched, those that are deleted lose the operator's finalizer, and nothing
+// else. The Leases of their nodes get a time to end before.
 func TestAbandonedRuns(t *testing.T) {
-	since := time.Now().Truncate(time.Second)
-	for after, want := range map[time.Duration][2]int{time.Minute: {2, 1}, heldTimeout: {1, 1}} {
-		c := goingCluster(t, since).Build()
-		a := &Abandoned{Client: c, Reader: c, Clock: clocktesting.NewFakePassiveClock(since.Add(after)), Namespaces: []string{"going", "stays", "gone"}}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := a.Start(ctx); err != nil {
+	now := time.Now().Truncate(time.Second)
+	deleted := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "going", Name: "run", UID: "run"}}
+	lease := func(name, holder string) *coordinationv1.Lease {
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "home", Name: name}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}
+	}
+	patched := false
+	c := goingCluster(t, now).WithObjects(
+		&v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "going", Name: "measures", Finalizers: []string{v1alpha1.Finalizer}}},
+		lease("its", holderIdentity(deleted)), lease("others", "going/run/earlier"),
+	).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			return listBySelector(ctx, c, list, options)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			patched = true
+			return c.Patch(ctx, object, patch, options...)
+		},
+		Update: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.UpdateOption) error {
+			if patched {
+				t.Error("a Lease was written after the run was let go")
+			}
+			return c.Update(ctx, object, options...)
+		},
+	}).Build()
+	a := &Abandoned{Client: c, Reader: c, Clock: clocktesting.NewFakePassiveClock(now), Namespace: "home", Namespaces: []string{"stays"}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[client.ObjectKey][]string{
+		{Namespace: "going", Name: "run"}:      {"test"},
+		{Namespace: "going", Name: "measures"}: {v1alpha1.Finalizer},
+		{Namespace: "stays", Name: "run"}:      {v1alpha1.Finalizer},
+	} {
+		run := &v1alpha1.BenchmarkRun{}
+		if err := c.Get(t.Context(), key, run); err != nil {
 			t.Fatal(err)
 		}
-		for i, namespace := range []string{"going", "stays"} {
-			run := &v1alpha1.BenchmarkRun{}
-			if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "run"}, run); err != nil {
-				t.Fatal(err)
-			}
-			if len(run.Finalizers) != want[i] {
-				t.Errorf("after %s, namespace %q: %v", after, namespace, run.Finalizers)
-			}
+		if diff := cmp.Diff(want, run.Finalizers); diff != "" {
+			t.Errorf("run %s: %s", key, diff)
 		}
 	}
+	for name, want := range map[string]time.Time{"its": now.Add(heldTimeout), "others": {}} {
+		found := &coordinationv1.Lease{}
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: "home", Name: name}, found); err != nil {
+			t.Fatal(err)
+		}
+		if got := endOf(found); !got.Equal(want) {
+			t.Errorf("Lease %q ends at %s, want %s", name, got, want)
+		}
+	}
+}
+
+// listBySelector lists as the API server does: the fake one does not know field selectors that exclude.
+func listBySelector(ctx context.Context, c client.Client, list client.ObjectList, options []client.ListOption) error {
+	given := (&client.ListOptions{}).ApplyOptions(options)
+	selector := given.FieldSelector
+	given.FieldSelector = nil
+	if err := c.List(ctx, list, given); err != nil || selector == nil {
+		return err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return err
+	}
+	return meta.SetList(list, slices.DeleteFunc(items, func(item runtime.Object) bool {
+		return !selector.Matches(fields.Set{"metadata.namespace": item.(client.Object).GetNamespace()})
+	}))
 }
 
 // TestPodsThatCannotBeRead: a watched namespace is deleted, its RoleBinding is gone, and a pod of a deleted run is on a

@@ -215,7 +215,7 @@ func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []chain.Obj
 			return err
 		}
 		if secret, ok := object.(*corev1.Secret); ok {
-			if _, err := r.createSecret(ctx, secret); err != nil {
+			if _, err := r.createSecret(ctx, s, secret); err != nil {
 				return err
 			}
 			continue
@@ -225,20 +225,6 @@ func (r *Reconciler) applyAll(ctx context.Context, s *scope, objects []chain.Obj
 		}
 	}
 	return nil
-}
-
-// createSecret makes a secret, and reports whether it did. It does not apply it: the answer to a patch would show any
-// secret of the namespace, so the operator does not hold that verb. A secret that exists
-// already was made for the same plan.
-func (r *Reconciler) createSecret(ctx context.Context, secret *corev1.Secret) (made bool, err error) {
-	err = r.Client.Create(ctx, secret, apply.Owner)
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("creating Secret %q: %w", secret.Name, err)
-	}
-	return true, nil
 }
 
 // chainOwner is the field manager of the results' keys that the controller writes, so that

@@ -190,7 +190,7 @@ func withoutFigures(before, after v1alpha1.BenchmarkRunStatus) v1alpha1.Benchmar
 	kept := *before.DeepCopy()
 	kept.ObservedGeneration, kept.Conditions = after.ObservedGeneration, after.Conditions
 	kept.StartTime, kept.CompletionTime, kept.QueuePosition = after.StartTime, after.CompletionTime, after.QueuePosition
-	kept.TestbedRef, kept.Plan, kept.ResultsRef = after.TestbedRef, after.Plan, after.ResultsRef
+	kept.TestbedRef, kept.Plan, kept.ResultsRef, kept.Secrets = after.TestbedRef, after.Plan, after.ResultsRef, after.Secrets
 	return kept
 }
 

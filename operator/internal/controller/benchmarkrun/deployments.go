@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -197,7 +198,8 @@ func (w *writer) deployments() []v1alpha1.Deployment {
 	}
 	var out []v1alpha1.Deployment
 	for _, d := range all[max(0, len(all)-maxDeployments):] {
-		report := v1alpha1.Deployment{Number: int32(d.Number), ReadyTime: metav1.NewTime(d.ReadyAt)}
+		// As an API server gives it back: a time that is another one each time would be a decision, which is stored at once.
+		report := v1alpha1.Deployment{Number: int32(d.Number), ReadyTime: metav1.NewTime(d.ReadyAt.UTC().Truncate(time.Second))}
 		for _, r := range w.records.trials {
 			if r.Deployment == d.Number {
 				report.Trials++

@@ -22,7 +22,7 @@ func deployed(number, wanted int) with {
 		r.progress.Deployment = wanted
 		r.deployments = nil
 		for n := range number {
-			r.deployments = append(r.deployments, measure.Deployment{Number: n + 1, ReadyAt: epoch, Functions: []measure.DeployedFunction{{Name: "one", UID: "u", Node: "b"}}})
+			r.deployments = append(r.deployments, measure.Deployment{Number: n + 1, ReadyAt: epoch.Add(time.Millisecond), Functions: []measure.DeployedFunction{{Name: "one", UID: "u", Node: "b"}}})
 		}
 	})
 }

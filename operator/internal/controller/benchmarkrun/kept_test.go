@@ -431,8 +431,12 @@ func TestReportsAreBounded(t *testing.T) {
 			r.Client = interceptor.NewClient(r.Client.(client.WithWatch), interceptor.Funcs{
 				SubResourcePatch: func(_ context.Context, _ client.Client, _ string, object client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
 					stored++
-					l.run.Status = *object.(*v1alpha1.BenchmarkRun).Status.DeepCopy()
-					return nil
+					text, err := json.Marshal(object.(*v1alpha1.BenchmarkRun).Status)
+					if err != nil {
+						return err
+					}
+					l.run.Status = v1alpha1.BenchmarkRunStatus{}
+					return json.Unmarshal(text, &l.run.Status)
 				},
 			})
 			// look reconciles, with a decision that is not about the workloads, and returns when to look again.

@@ -3,15 +3,19 @@ package benchmarkrun
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/controller/apply"
 )
 
 // createKeys makes the encryption gateways' keys, once for each launch of the chain.
@@ -28,7 +32,7 @@ func (r *Reconciler) createKeys(ctx context.Context, s *scope) error {
 		if err := controllerutil.SetControllerReference(s.run, secret, r.Client.Scheme()); err != nil {
 			return err
 		}
-		made, err := r.createSecret(ctx, secret)
+		made, err := r.createSecret(ctx, s, secret)
 		if err != nil {
 			return err
 		}
@@ -94,11 +98,58 @@ func (r *Reconciler) deleteSecrets(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// deleteSecret deletes a Secret by its name alone: the operator may not read whose it is.
+// deleteSecret deletes a Secret that the operator has made, which the status records, on condition that it has the UID of that one. The
+// operator may not read whose a Secret is. Where it ended between making it and recording the UID, it is deleted by its name alone.
 func (r *Reconciler) deleteSecret(ctx context.Context, s *scope, name string) error {
+	uid, recorded := s.run.Status.Secrets[name]
+	if !recorded {
+		return nil
+	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: name}}
-	if err := r.Client.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {
+	var options []client.DeleteOption
+	if uid != "" {
+		options = append(options, client.Preconditions{UID: new(types.UID(uid))})
+	}
+	err := r.Client.Delete(ctx, secret, options...)
+	if client.IgnoreNotFound(err) != nil && !(uid != "" && apierrors.IsConflict(err)) {
 		return fmt.Errorf("deleting Secret %q: %w", name, err)
 	}
+	return r.recordSecret(ctx, s, name, nil)
+}
+
+// createSecret makes a Secret, and reports whether it did. The run's status has its name before, and its UID afterwards. It does not
+// apply it: the answer to a patch would show any Secret of the namespace, so the operator does not hold that verb. A Secret that exists
+// already was made for the same plan.
+func (r *Reconciler) createSecret(ctx context.Context, s *scope, secret *corev1.Secret) (made bool, err error) {
+	if _, recorded := s.run.Status.Secrets[secret.Name]; !recorded {
+		if err := r.recordSecret(ctx, s, secret.Name, new(v1alpha1.ObjectUID(""))); err != nil {
+			return false, err
+		}
+	}
+	err = r.Client.Create(ctx, secret, apply.Owner)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("creating Secret %q: %w", secret.Name, err)
+	}
+	return true, r.recordSecret(ctx, s, secret.Name, new(v1alpha1.ObjectUID(secret.UID)))
+}
+
+// recordSecret stores the UID of a Secret in the run's status at once, whatever else has changed there: "" while it is not known, and nil
+// removes the Secret.
+func (r *Reconciler) recordSecret(ctx context.Context, s *scope, name string, uid *v1alpha1.ObjectUID) error {
+	data, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": s.run.UID},
+		"status":   map[string]any{"secrets": map[string]any{name: uid}},
+	})
+	if err != nil {
+		return err
+	}
+	run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: s.run.Name}}
+	if err := r.Client.Status().Patch(ctx, run, client.RawPatch(types.MergePatchType, data)); err != nil {
+		return fmt.Errorf("recording the UID of Secret %q: %w", name, err)
+	}
+	s.run.Status.Secrets = run.Status.Secrets
 	return nil
 }

@@ -41,8 +41,8 @@ func leaseName(node string) string {
 }
 
 // holderIdentity returns how a Lease names the run: "namespace/name/uid".
-func holderIdentity(run *v1alpha1.BenchmarkRun) string {
-	return run.Namespace + "/" + run.Name + "/" + string(run.UID)
+func holderIdentity(run metav1.Object) string {
+	return run.GetNamespace() + "/" + run.GetName() + "/" + string(run.GetUID())
 }
 
 // nodes returns the nodes of the run's plan, in order, so that two runs do not wait for each other.
@@ -88,7 +88,7 @@ func (r *Reconciler) takeNode(ctx context.Context, s *scope, node string) (busy 
 	if busy, err = r.holderOf(ctx, s, node, lease); busy != "" || err != nil {
 		return busy, err
 	}
-	lease.Spec.HolderIdentity, lease.Spec.AcquireTime = &mine, &now
+	lease.Spec = coordinationv1.LeaseSpec{HolderIdentity: &mine, AcquireTime: &now}
 	return "", r.Client.Update(ctx, lease)
 }
 
@@ -113,17 +113,29 @@ func (r *Reconciler) holderOf(ctx context.Context, s *scope, node string, lease 
 	run := &v1alpha1.BenchmarkRun{}
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: parts[0], Name: parts[1]}, run)
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err) || err == nil && run.UID != types.UID(parts[2]):
+		if s.now.Before(endOf(lease)) {
+			return fmt.Sprintf("waiting for node %q until %s: run %q was deleted in a namespace that the operator does not watch, and its pods have this time to end",
+				node, endOf(lease).UTC().Format(time.RFC3339), parts[0]+"/"+parts[1]), nil
+		}
 		return "", nil
 	case err != nil:
 		return "", err
-	case run.UID != types.UID(parts[2]) || !queue.Occupies(run):
+	case !queue.Occupies(run):
 		return "", nil
 	case !r.watches(run.Namespace) && s.now.After(longestUse(run, lease)):
 		// No operator reports the release of a run in a namespace that is no longer watched.
 		return "", nil
 	}
 	return fmt.Sprintf("waiting for node %q, on which run %q of Testbed %q measures", node, run.Namespace+"/"+run.Name, run.TestbedName()), nil
+}
+
+// endOf returns until when the Lease of a run that is gone keeps the node; the zero time if Abandoned did not let the run go.
+func endOf(lease *coordinationv1.Lease) time.Time {
+	if lease.Spec.RenewTime == nil || lease.Spec.LeaseDurationSeconds == nil {
+		return time.Time{}
+	}
+	return lease.Spec.RenewTime.Add(time.Duration(*lease.Spec.LeaseDurationSeconds) * time.Second)
 }
 
 // watches reports whether the operator reconciles the runs of a namespace.

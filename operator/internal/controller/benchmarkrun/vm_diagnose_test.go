@@ -1,6 +1,7 @@
 package benchmarkrun
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -262,15 +263,40 @@ func TestSchedulingRemedy(t *testing.T) {
 	}
 }
 
+// own makes the second function a user's own VM, which has a pod.
+func own(s *scope) {
+	s.run.Spec.Experiment.Chain[1] = v1alpha1.NetworkFunction{Name: "two", Function: v1alpha1.FunctionCustom, Runtime: v1alpha1.RuntimeVirtualMachine,
+		Custom: &v1alpha1.CustomFunction{ContainerDisk: "x"}}
+	vm := testVM(s.names.Function("two"), serves)
+	s.vms = []kubevirtv1.VirtualMachineInstance{*vm}
+	s.chainPods = append(s.chainPods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: launcherPrefix + vm.Name, OwnerReferences: []metav1.OwnerReference{{UID: vm.UID, Controller: new(true)}}}})
+}
+
+// consoleText is a console that shows a text.
+type consoleText string
+
+func (c consoleText) Tail(context.Context, string, string) (string, error) { return string(c), nil }
+
+// TestConsolesAreLeftOut checks that the installation decides whether the verdict has what a guest printed.
+func TestConsolesAreLeftOut(t *testing.T) {
+	for without, want := range map[bool]string{
+		false: `the measurer says why; the console of "two" ends: password: secret`,
+		true:  "the measurer says why",
+	} {
+		s := newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, ready), own)
+		r := &Reconciler{Console: consoleText("password: secret\n"), Defaults: plan.Defaults{WithoutConsoles: without}}
+		if err := r.readConsole(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if got := decide(s); got.outcome == nil || got.outcome.message != want {
+			t.Errorf("without consoles: %t: %+v, want %q", without, got.outcome, want)
+		}
+	}
+}
+
 // TestSilentVM checks that if no probe frame passes through a user's own VM, the
 // verdict has the end of its console.
 func TestSilentVM(t *testing.T) {
-	own := func(s *scope) {
-		s.run.Spec.Experiment.Chain[1] = v1alpha1.NetworkFunction{Name: "two", Function: v1alpha1.FunctionCustom, Runtime: v1alpha1.RuntimeVirtualMachine,
-			Custom: &v1alpha1.CustomFunction{ContainerDisk: "x"}}
-		vm := testVM(s.names.Function("two"), serves)
-		s.vms = []kubevirtv1.VirtualMachineInstance{*vm}
-	}
 	s := newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, ready), own)
 	if name, _ := s.failedVM(); name != s.names.Function("two") {
 		t.Fatalf("the console of %q is read", name)

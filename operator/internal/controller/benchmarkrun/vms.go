@@ -157,12 +157,12 @@ type Console interface {
 	Tail(ctx context.Context, namespace, pod string) (string, error)
 }
 
-// readConsole reads what a guest printed last before the run gives it up. Without it the
-// verdict is the same.
+// readConsole reads what a guest printed last before the run gives it up, unless the installation leaves that out. Without it
+// the verdict is the same.
 func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 	name, vm := s.failedVM()
 	pod := s.launcher(vm)
-	if pod == nil || r.Console == nil {
+	if pod == nil || r.Console == nil || r.Defaults.WithoutConsoles {
 		return nil
 	}
 	text, err := r.Console.Tail(ctx, pod.Namespace, pod.Name)

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -33,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -59,6 +61,9 @@ type lab struct {
 	node      *node
 	clock     *ahead
 	stop      func()
+	// rights are the operator's, and watched its namespaces: as default those of an installation for all namespaces, and the lab's own.
+	rights  *rest.Config
+	watched []string
 	// registry has the images whose labels the operator may read.
 	registry *httptest.Server
 	// cached has the type of each object that the operator's caches hold.
@@ -93,12 +98,12 @@ func newLab(t *testing.T, labels map[string]string) *lab {
 // startLab makes the namespace and starts everything. Labels are the namespace's.
 func startLab(t *testing.T, labels map[string]string) *lab {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "lab-", Labels: labels}}
-	l := &lab{WithT: NewWithT(t), t: t, ctx: context.Background(), clock: &ahead{}}
+	l := &lab{WithT: NewWithT(t), t: t, ctx: context.Background(), clock: &ahead{}, rights: operator}
 	l.SetDefaultEventuallyTimeout(testTimeout)
 	l.SetDefaultEventuallyPollingInterval(interval)
 	l.SetDefaultConsistentlyDuration(500 * time.Millisecond)
 	l.Expect(cluster.Create(l.ctx, namespace)).To(Succeed())
-	l.namespace = namespace.Name
+	l.namespace, l.watched = namespace.Name, []string{namespace.Name}
 	l.node = startNode(t, l.namespace)
 	l.registry = httptest.NewServer(registry.New(registry.Logger(stdlog.New(io.Discard, "", 0))))
 	t.Cleanup(l.registry.Close)
@@ -107,11 +112,11 @@ func startLab(t *testing.T, labels map[string]string) *lab {
 	return l
 }
 
-// startOperator starts a manager as cmd/manager does; l.stop ends it.
-func (l *lab) startOperator() {
+// startOperator starts a manager as cmd/manager does, with further runnables; l.stop ends it.
+func (l *lab) startOperator(further ...func(ctrl.Manager) manager.Runnable) {
 	scheme, err := controller.Scheme()
 	l.Expect(err).NotTo(HaveOccurred())
-	cached, err := controller.CacheOptions([]string{l.namespace}, nil)
+	cached, err := controller.CacheOptions(l.watched, nil)
 	l.Expect(err).NotTo(HaveOccurred())
 	// Testbeds are cluster-scoped: each lab's operator only sees its own.
 	cached.ByObject[&v1alpha1.Testbed{}] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{labelLab: l.namespace})}
@@ -119,7 +124,7 @@ func (l *lab) startOperator() {
 		l.cached.Store(fmt.Sprintf("%T", object), true)
 		return toolscache.NewSharedIndexInformer(lw, object, resync, indexers)
 	}
-	mgr, err := ctrl.NewManager(operator, ctrl.Options{
+	mgr, err := ctrl.NewManager(l.rights, ctrl.Options{
 		Scheme: scheme, Cache: cached, Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 		Controller: ctrlconfig.Controller{SkipNameValidation: ptr.To(true), MaxConcurrentReconciles: concurrentReconciles},
 	})
@@ -128,7 +133,10 @@ func (l *lab) startOperator() {
 	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1", GuestImage: "registry.test/vnf-guest:1", EndpointImage: "registry.test/endpoint:1", NeighborImage: "registry.test/neighbor:1", NeighborGuestImage: "registry.test/neighbor-guest:1", Protocol: measure.Protocol(), AgentTokens: true}
 	allowed, err := subject.ParseRegistries([]string{l.registry.URL})
 	l.Expect(err).NotTo(HaveOccurred())
-	l.Expect(controller.Setup(ctx, mgr, l.clock, defaults, l.namespace, subject.NewReader(allowed, ""), []string{l.namespace}, nil, prometheus.NewRegistry())).To(Succeed())
+	l.Expect(controller.Setup(ctx, mgr, l.clock, defaults, l.namespace, subject.NewReader(allowed, ""), l.watched, nil, prometheus.NewRegistry())).To(Succeed())
+	for _, add := range further {
+		l.Expect(mgr.Add(add(mgr))).To(Succeed())
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	l.stop = func() {

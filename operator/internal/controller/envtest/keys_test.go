@@ -94,6 +94,41 @@ func TestInterruptedKeys(t *testing.T) {
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
 
+// TestSecretThatAnotherMade checks that a Secret stays which another writer made under the name of one of the run's, after it had deleted that
+// one. An operator that starts meanwhile knows which one it made.
+func TestSecretThatAnotherMade(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	l.testbed()
+	run := l.run("gateways", gateways)
+	l.Eventually(func() map[string]v1alpha1.ObjectUID {
+		l.Expect(l.get(run)).To(Succeed())
+		return run.Status.Secrets
+	}).Should(HaveLen(2))
+	west, east := secretNamed(l, plan.NamesOf(run).Keys("west")), secretNamed(l, plan.NamesOf(run).Keys("east"))
+	for _, secret := range []*corev1.Secret{west, east} {
+		l.Expect(l.get(secret)).To(Succeed())
+		l.Expect(run.Status.Secrets).To(HaveKeyWithValue(secret.Name, v1alpha1.ObjectUID(secret.UID)))
+	}
+	l.stop()
+	l.Expect(cluster.Delete(l.ctx, west)).To(Succeed())
+	others := secretNamed(l, west.Name)
+	others.StringData = map[string]string{"password": "other"}
+	l.Expect(cluster.Create(l.ctx, others)).To(Succeed())
+	l.startOperator()
+	l.setSuspend(run, true)
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Suspended")
+	l.Expect(apierrors.IsNotFound(l.get(east))).To(BeTrue())
+	l.Expect(run.Status.Secrets).To(BeEmpty())
+	kept := secretNamed(l, west.Name)
+	l.Expect(l.get(kept)).To(Succeed())
+	l.Expect(kept.UID).To(Equal(others.UID))
+}
+
+func secretNamed(l *lab, name string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}}
+}
+
 func objectsIn(list corev1.ConfigMapList) (objects []any) {
 	for i := range list.Items {
 		objects = append(objects, &list.Items[i])
