@@ -4,7 +4,8 @@ package v1alpha1
 // forwards without loss (RFC 2544 section 26.4 as updated by RFC 9004).
 type BackToBack struct {
 	// repeats is the number of whole searches. Default 5. RFC 2544 section 26.4 asks for at
-	// least 50; RFC 9004 section 6.3 leaves the number open.
+	// least 50; RFC 9004 section 6.3 leaves the number open. With noisyNeighbors WithAndWithout an
+	// odd number becomes the next even one.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=2

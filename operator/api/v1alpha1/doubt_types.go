@@ -35,6 +35,8 @@ const (
 	DoubtLateFrames DoubtCode = WarningLateFrames
 	// DoubtFramesUnaccounted: frames arrived that are none of a trial's, or too late to be known.
 	DoubtFramesUnaccounted DoubtCode = WarningFramesUnaccounted
+	// DoubtFramesUncounted: lost frames are in no counter of the generator or of a function's port. No verdict depends on it.
+	DoubtFramesUncounted DoubtCode = "FramesUncounted"
 	// DoubtStretchedTrials: trials took clearly longer than requested.
 	DoubtStretchedTrials DoubtCode = WarningStretchedTrials
 	// DoubtRefragmented: fragments arrived with other bounds than they were sent with.

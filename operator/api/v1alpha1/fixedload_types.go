@@ -25,7 +25,8 @@ type FixedLoad struct {
 	// +kubebuilder:validation:Maximum=3600
 	DiscardSeconds *int32 `json:"discardSeconds,omitempty"`
 
-	// repeats is how often each profile is measured. Default 3.
+	// repeats is how often each profile is measured. Default 3. With noisyNeighbors WithAndWithout
+	// an odd number becomes the next even one.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=1

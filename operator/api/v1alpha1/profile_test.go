@@ -155,12 +155,22 @@ func TestRepeatsOfAComparison(t *testing.T) {
 		{1, v1alpha1.NeighborsWithAndWithout, false, 2}, {4, v1alpha1.NeighborsWithAndWithout, false, 4},
 		{19, v1alpha1.NeighborsWithAndWithout, false, 20}, {1, v1alpha1.NeighborsWithAndWithout, true, 1},
 	} {
-		m := v1alpha1.Measurements{Repeats: test.repeats, NoisyNeighbors: test.comparison, Latency: &v1alpha1.Latency{}}
+		m := v1alpha1.Measurements{
+			Repeats: test.repeats, NoisyNeighbors: test.comparison, Latency: &v1alpha1.Latency{},
+			FixedLoad: &v1alpha1.FixedLoad{Repeats: test.repeats}, BackToBack: &v1alpha1.BackToBack{Repeats: test.repeats}, ReceiveRate: &v1alpha1.ReceiveRate{Trials: test.repeats},
+		}
 		if test.tagged {
 			m.Latency.TaggedFrame = &v1alpha1.TaggedFrame{}
 		}
-		if got := m.Filled().Filled().Repeats; got != test.want {
-			t.Errorf("%+v: %d repeats", test, got)
+		got, own := m.Filled().Filled(), test.repeats
+		if test.comparison == v1alpha1.NeighborsWithAndWithout {
+			own += own % 2
+		}
+		if got.Repeats != test.want {
+			t.Errorf("%+v: %d repeats", test, got.Repeats)
+		}
+		if got.FixedLoad.Repeats != own || got.BackToBack.Repeats != own || got.ReceiveRate.Trials != own {
+			t.Errorf("%+v: %d of a fixed load, %d of bursts, %d of the receive rate", test, got.FixedLoad.Repeats, got.BackToBack.Repeats, got.ReceiveRate.Trials)
 		}
 	}
 }

@@ -124,11 +124,27 @@ func (m Measurements) Filled() Measurements {
 		out.SettleMilliseconds = settle
 	}
 	out.Repeats = max(1, out.Repeats)
-	if out.NoisyNeighbors == NeighborsWithAndWithout && (out.Latency == nil || out.Latency.TaggedFrame == nil) {
-		// Without, with, with, without: each side twice or a multiple of it.
-		out.Repeats += out.Repeats % 2
+	if out.NoisyNeighbors == NeighborsWithAndWithout {
+		out.pairRepeats()
 	}
 	return out
+}
+
+// pairRepeats makes each number of repeats even, for the order without, with, with, without.
+func (m *Measurements) pairRepeats() {
+	even := func(n *int32) { *n += *n % 2 }
+	if m.Latency == nil || m.Latency.TaggedFrame == nil {
+		even(&m.Repeats)
+	}
+	if m.FixedLoad != nil {
+		even(&m.FixedLoad.Repeats)
+	}
+	if m.BackToBack != nil {
+		even(&m.BackToBack.Repeats)
+	}
+	if m.ReceiveRate != nil {
+		even(&m.ReceiveRate.Trials)
+	}
 }
 
 func (t *Throughput) fill(from Throughput) {

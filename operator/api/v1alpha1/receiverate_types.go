@@ -9,7 +9,8 @@ type ReceiveRate struct {
 	// +kubebuilder:validation:Maximum=3600000
 	TrialMilliseconds int32 `json:"trialMilliseconds,omitempty"`
 
-	// trials is the number of trials. Default 10.
+	// trials is the number of trials. Default 10. With noisyNeighbors WithAndWithout an odd number
+	// becomes the next even one.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1

@@ -14,6 +14,8 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/document"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/procedure"
 	"vnfbench.io/operator/internal/report"
 	"vnfbench.io/operator/internal/testing/documenttest"
 )
@@ -21,7 +23,12 @@ import (
 // writeDocument measures a simulated device, and writes the document of a run that has its figures.
 func writeDocument(t *testing.T, change func(*report.Document)) string {
 	t.Helper()
-	doc := documenttest.Make(t, documenttest.Small(), version, nil)
+	return writeDocumentOf(t, documenttest.Small(), change)
+}
+
+func writeDocumentOf(t *testing.T, in plan.Input, change func(*report.Document)) string {
+	t.Helper()
+	doc := documenttest.Make(t, in, version, nil)
 	change(&doc)
 	var text bytes.Buffer
 	if err := document.Write(&text, doc, false); err != nil {
@@ -72,7 +79,10 @@ func TestReplay(t *testing.T) {
 // repeats are merged.
 func TestDistribution(t *testing.T) {
 	var doc report.Document
-	file := writeDocument(t, func(d *report.Document) { doc = *d })
+	in := documenttest.Small()
+	in.Run.Spec.Experiment.Measurements.ReceiveRate = &v1alpha1.ReceiveRate{TrialMilliseconds: 1000, Trials: 4}
+	in.Run.Spec.Experiment.Measurements.FrameLossRate = &v1alpha1.FrameLossRate{TrialMilliseconds: 1000, StepPercent: 20}
+	file := writeDocumentOf(t, in, func(d *report.Document) { doc = *d })
 	run := func(want int, args ...string) string {
 		t.Helper()
 		var out bytes.Buffer
@@ -106,7 +116,7 @@ func TestDistribution(t *testing.T) {
 	if got, _ := strconv.ParseInt(first[9], 10, 64); got < p50*99/100 || got > p50*101/100 {
 		t.Errorf("p50 is %d ns, and %d ns in the figures", got, p50)
 	}
-	wantSearches(t, doc, run(exitSucceeded, "--percentiles", "50"))
+	wantRates(t, doc, run(exitSucceeded, "--percentiles", "50"))
 	if got := run(exitSucceeded, "--cdf"); strings.Count(got, "\n") < 15 || !strings.Contains(got, ",100,") {
 		t.Errorf("the steps are %q", got)
 	}
@@ -122,8 +132,8 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// wantSearches checks that the searches' trials of each rate are merged over the repeats.
-func wantSearches(t *testing.T, doc report.Document, text string) {
+// wantRates checks that the trials of each rate of searches, loss curves and receive rates are merged.
+func wantRates(t *testing.T, doc report.Document, text string) {
 	t.Helper()
 	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil {
@@ -131,16 +141,16 @@ func wantSearches(t *testing.T, doc report.Document, text string) {
 	}
 	trials, samples := map[string]int{}, map[string]int{}
 	for _, r := range doc.Trials {
-		if r.Stage == measure.StageThroughput {
-			rate := strconv.FormatUint(r.Trial.IntendedFramesPerSecond, 10)
-			trials[rate]++
-			samples[rate] += int(r.Outcome.Directions[0].Latency.Samples)
+		if procedure.KeepsOfRest(r.Stage) {
+			of := string(r.Stage) + strconv.FormatUint(r.Trial.IntendedFramesPerSecond, 10)
+			trials[of]++
+			samples[of] += int(r.Outcome.Directions[0].Latency.Samples)
 		}
 	}
-	found := 0
+	found := map[string]int{}
 	for _, line := range lines[1:] {
-		rate := line[11]
-		if line[0] != string(measure.StageThroughput) {
+		rate, of := line[11], line[0]+line[11]
+		if !procedure.KeepsOfRest(measure.Stage(line[0])) {
 			if rate != "" || line[12] != "0" {
 				t.Errorf("got the line %q, want no rate, and all trials", line)
 			}
@@ -149,12 +159,13 @@ func wantSearches(t *testing.T, doc report.Document, text string) {
 		if line[4] != "Forward" || line[5] != "delay" {
 			continue
 		}
-		found++
-		if line[6] != strconv.Itoa(trials[rate]) || line[7] != strconv.Itoa(samples[rate]) || line[12] != "0" {
-			t.Errorf("got the line %q, want that of %d trials with %d samples", line, trials[rate], samples[rate])
+		found[line[0]]++
+		if line[6] != strconv.Itoa(trials[of]) || line[7] != strconv.Itoa(samples[of]) || line[12] != "0" {
+			t.Errorf("got the line %q, want that of %d trials with %d samples", line, trials[of], samples[of])
 		}
 	}
-	if found != len(trials) || found == 0 {
-		t.Errorf("%d loads of searches, want %d", found, len(trials))
+	curve, receive := found["FrameLossRate"], found["ReceiveRate"]
+	if found[string(measure.StageThroughput)]+curve+receive != len(trials) || curve != 2 || receive != 1 {
+		t.Errorf("the loads are %v, want %d", found, len(trials))
 	}
 }

@@ -130,6 +130,9 @@ func TestDoubtfulTrials(t *testing.T) {
 		decided{name: "a lower load, over", metric: p99, load: "half", atMost: 899, want: failed},
 		decided{name: "a lower load, loss within", metric: lost, load: "half", atMost: 10, want: inconclusive, code: unsent},
 		decided{name: "a lower load, loss over", metric: lost, load: "half", atMost: 9, want: failed})
+	check(t, load(nil, v1alpha1.DoubtFramesUncounted),
+		decided{name: "frames that no counter has, within", metric: lost, load: "half", atMost: 10, want: passed},
+		decided{name: "frames that no counter has, over", metric: lost, load: "half", atMost: 9, want: failed})
 	for _, share := range []v1alpha1.LoadShare{
 		{Goal: "PDR", UpperBoundCause: v1alpha1.CauseMaximumLoad, Regularity: v1alpha1.Regular},
 		{Goal: "PDR", UpperBoundCause: v1alpha1.CauseDeviceLoss, Regularity: v1alpha1.Irregular},

@@ -48,6 +48,7 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtSoftirqStarved:    {"the kernel may have left network work of a core that sends undone, so that frames were late", "set the testbed's generator.xdp.scheduling to Fair, or use Linux 6.5 or newer, and measure again"},
 	v1alpha1.DoubtLateFrames:        {"frames still arrived when a trial had settled", "raise measurements.settleMilliseconds"},
 	v1alpha1.DoubtFramesUnaccounted: {"frames arrived that are none of a trial's, or too late to be known", "keep other traffic off the path, and measure again"},
+	v1alpha1.DoubtFramesUncounted:   {"more than 1 % of the lost frames are in no counter of the generator or of a function's port", "look at the functions' other counters, such as those of rules, connections, routes and queueing disciplines"},
 	v1alpha1.DoubtStretchedTrials:   {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
 	v1alpha1.DoubtRefragmented:      {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
 	v1alpha1.DoubtDrift:             {"the repeats rise or fall one after the other, so the device or the testbed changed while it was measured", "warm up for longer, look for what changes with time, and measure again"},
@@ -67,7 +68,12 @@ func NewDoubt(code v1alpha1.DoubtCode, metric v1alpha1.Metric) (Doubt, bool) {
 		w = words{"of " + string(code), "measure again"}
 	}
 	d.Text, d.Remedy = w.text, w.remedy
-	return d, d.Side != 0
+	return d, d.Side != 0 || code == v1alpha1.DoubtFramesUncounted && isLoss(metric)
+}
+
+// isLoss reports whether a metric is the loss at a load.
+func isLoss(metric v1alpha1.Metric) bool {
+	return metric == v1alpha1.MetricLoss || metric == lossOfCurve
 }
 
 // sideOf returns where the device's value may be. What the generator did wrong can only have made
@@ -87,9 +93,12 @@ func sideOf(code v1alpha1.DoubtCode, m Metric) Side {
 		}
 		return better
 	case v1alpha1.DoubtPartlyInterrupted:
-		if m.Name == v1alpha1.MetricLoss || m.Name == lossOfCurve {
+		if isLoss(m.Name) {
 			return Below
 		}
+		return 0
+	case v1alpha1.DoubtFramesUncounted:
+		// What left the generator and is in no counter was lost by what is measured, most likely.
 		return 0
 	case v1alpha1.DoubtSoftirqStarved:
 		if _, isDelay := tails[m.Name]; isDelay || m.Name == v1alpha1.MetricLatencyMin {

@@ -114,6 +114,33 @@ func TestDoubtsOfLossCurve(t *testing.T) {
 	}
 }
 
+// TestUncountedFramesHaveNoSide checks that frames that no counter has are a doubt about a loss that is not 0, which no verdict depends on.
+func TestUncountedFramesHaveNoSide(t *testing.T) {
+	lossy := func(partsPerMillion int64) v1alpha1.LatencyResult {
+		return v1alpha1.LatencyResult{
+			Load: "half", IntendedFramesPerSecond: 1000, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtFramesUncounted},
+			Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: v1alpha1.DirectionResult{
+				Direction: "Forward", SentFrames: 1000, LossPartsPerMillion: partsPerMillion, Latency: v1alpha1.Delays{Samples: 1000},
+			}}},
+		}
+	}
+	for _, loss := range []int64{0, 7} {
+		found := 0
+		for _, f := range (Results{Frames: []v1alpha1.FrameResult{{Size: "64", Latency: []v1alpha1.LatencyResult{lossy(loss)}}}}).Figures() {
+			if !slices.Contains(f.Codes(), v1alpha1.DoubtFramesUncounted) {
+				continue
+			}
+			found++
+			if f.Metric != v1alpha1.MetricLoss || len(f.Doubts) > 1 || f.Doubts[0].Side != 0 {
+				t.Errorf("%s has the doubts %+v", f.Metric, f.Doubts)
+			}
+		}
+		if want := min(int(loss), 1); found != want {
+			t.Errorf("with a loss of %d ppm %d figures are in doubt, want %d", loss, found, want)
+		}
+	}
+}
+
 func TestThousands(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 10_000: "10,000", 1_234_567: "1,234,567", -1000: "-1,000", -100: "-100"} {
 		if got := Thousands(n); got != want {

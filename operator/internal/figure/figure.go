@@ -180,6 +180,9 @@ func (p place) add(metric v1alpha1.Metric, value int64) {
 		if code == v1alpha1.DoubtPartlyInterrupted {
 			doubt, concerns = p.partlyExplained(doubt, value), concerns && value > 0 && p.awayPartsPerMillion > 0
 		}
+		if code == v1alpha1.DoubtFramesUncounted {
+			concerns = concerns && value > 0
+		}
 		if code == v1alpha1.DoubtSoftirqStarved {
 			concerns = concerns && starved(metric, value)
 		}

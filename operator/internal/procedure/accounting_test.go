@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"slices"
 	"testing"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -40,6 +41,13 @@ func TestUncounted(t *testing.T) {
 		}}}
 		if a, known := accountOf(r); known != c.known || a.uncounted != c.want {
 			t.Errorf("%s: %d frames not counted, known: %t; want %d, %t", name, a.uncounted, known, c.want, c.known)
+		}
+		for _, stage := range []measure.Stage{measure.StageLatency, measure.StageThroughput} {
+			r.Stage = stage
+			doubtful := slices.Contains(doubtsOf([]measure.Record{r}), v1alpha1.DoubtFramesUncounted)
+			if want := c.want > 0 && stage == measure.StageLatency; doubtful != want {
+				t.Errorf("%s: doubtful in stage %s: %t, want %t", name, stage, doubtful, want)
+			}
 		}
 	}
 }

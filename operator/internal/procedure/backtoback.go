@@ -55,8 +55,15 @@ func (backToBackOf) expected(w *replay, ph phase) time.Duration {
 func (backToBackOf) evidence() bool                       { return false }
 func (backToBackOf) recordBytes(measure.Instructions) int { return countsBytes }
 
-// compact leaves the delays out, so that a benchmark of hundreds of bursts fits into the results.
-func (backToBackOf) compact(outcome measure.Outcome) measure.Outcome { return countsOnly(outcome) }
+// compact leaves the delays out, so that a benchmark of hundreds of bursts fits into the results. Distributions are
+// kept as far as there is room.
+func (backToBackOf) compact(outcome measure.Outcome) measure.Outcome {
+	kept := countsOnly(outcome)
+	for i, d := range outcome.Directions {
+		kept.Directions[i].Distributions = d.Distributions
+	}
+	return kept
+}
 
 func (backToBackOf) warn(w *replay, d *warningList, _ measure.Size, parts []*part) {
 	for _, p := range completed(parts) {
@@ -134,13 +141,14 @@ func (backToBackOf) fill(w *replay, p *part, records []measure.Record) error {
 			s = burstSearch{high: steps}
 		}
 	}
-	if p.over = len(p.bursts) >= int(b.Repeats); p.over {
+	p.turns = len(p.bursts)
+	if p.over = p.turns >= int(b.Repeats); p.over {
 		if last := p.last(); nothingReceived(last.Outcome) {
 			return w.chainFailed(p.size, last.Trial.IntendedFramesPerSecond)
 		}
 		return nil
 	}
-	p.left = w.burstTime(p.size, int(b.Repeats)-len(p.bursts))
+	p.left = w.burstTime(p.size, int(b.Repeats)-p.turns)
 	rate := w.maximum(p.size, 0).framesPerSecond
 	frames := s.steps() * uint64(b.StepFrames)
 	// With rounding to the nanosecond, a load times this duration is the burst's frames to less

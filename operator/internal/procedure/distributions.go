@@ -11,21 +11,30 @@ const (
 	// maxRecordDistributions what those of one trial may take.
 	maxDistributionBytes   = 192 << 10
 	maxRecordDistributions = 16 << 10
-	// searchShare is one over the share that a trial of a search may take of what is left for searches: how many follow is
-	// not known.
-	searchShare = 8
+	// restShare is one over the share that a trial may take of the rest that trials whose delays are figures leave: how many
+	// follow is not known.
+	restShare = 8
 )
 
+// KeepsOfRest reports whether trials of a stage keep the distributions that those whose delays are figures leave room for.
+func KeepsOfRest(stage measure.Stage) bool {
+	switch stage {
+	case measure.StageThroughput, stageFrameLossRate, stageBackToBack, stageReceiveRate:
+		return true
+	}
+	return false
+}
+
 // FitDistributions returns an outcome with the distributions that its record may keep, after the
-// earlier records: those of trials whose delays are figures and of searches, in all directions alike. Where all do
-// not fit it leaves out first the delay variation, which searches never keep, and then the lateness. They take at most a sixth of what the records
-// leave free, so that they do not prevent a measurement. Trials whose delays are figures have an equal share each, and
-// searches what these leave.
+// earlier records: those of trials whose delays are figures and of those that keep the rest, in all directions alike. Where all
+// do not fit it leaves out first the delay variation, which only the former keep, and then the lateness. They take at most a sixth of
+// what the records leave free, so that they do not prevent a measurement. Trials whose delays are figures have an equal
+// share each, and the others what these leave.
 func FitDistributions(instr measure.Instructions, records []measure.Record, stage measure.Stage, outcome measure.Outcome) measure.Outcome {
 	room := 0
 	switch m := measurementNamed(stage); {
-	case stage == measure.StageThroughput:
-		room = searchRoom(instr, records)
+	case KeepsOfRest(stage):
+		room = restRoom(instr, records)
 	case m != nil && m.distributions():
 		room = distributionRoom(instr, records)
 	}
@@ -36,7 +45,7 @@ func FitDistributions(instr measure.Instructions, records []measure.Record, stag
 			continue
 		}
 		kept := *d.Distributions
-		if stage == measure.StageThroughput || bytes.all() > room {
+		if KeepsOfRest(stage) || bytes.all() > room {
 			kept.DelayVariation = ""
 		}
 		if bytes.delay+bytes.lateness > room {
@@ -57,12 +66,12 @@ func distributionRoom(instr measure.Instructions, records []measure.Record) int 
 	return max(0, min(share, all-taken))
 }
 
-// searchRoom returns how many bytes the distributions of the next trial of a search may take: a share of what is left
-// when each trial whose delays are figures still takes its whole share. What these do not take is for later searches.
-func searchRoom(instr measure.Instructions, records []measure.Record) int {
+// restRoom returns how many bytes the distributions of the next trial that keeps the rest may take: a share of what is left
+// when each trial whose delays are figures still takes its whole share. What these do not take is for later trials.
+func restRoom(instr measure.Instructions, records []measure.Record) int {
 	all, figures, share := distributionShares(instr)
 	taken, made := distributionsOf(records)
-	return max(0, min((all-taken-max(0, figures-made)*share)/searchShare, maxRecordDistributions))
+	return max(0, min((all-taken-max(0, figures-made)*share)/restShare, maxRecordDistributions))
 }
 
 // distributionShares returns how many bytes all distributions of a run may take, how many trials are expected whose delays
@@ -83,7 +92,7 @@ func distributionsOf(records []measure.Record) (taken, figures int) {
 	for _, r := range records {
 		bytes := distributionBytes(r.Outcome)
 		taken += bytes.all()
-		if r.Stage != measure.StageThroughput && bytes.delay > 0 {
+		if !KeepsOfRest(r.Stage) && bytes.delay > 0 {
 			figures++
 		}
 	}

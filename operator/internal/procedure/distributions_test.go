@@ -32,6 +32,10 @@ func TestFitDistributions(t *testing.T) {
 		"a search":         {measure.StageThroughput, 1000, 1000, "both"},
 		"a search's long":  {measure.StageThroughput, 4000, 4000, "delay"},
 		"a longer delay":   {measure.StageThroughput, 8000, 100, ""},
+		"a loss curve":     {stageFrameLossRate, 1000, 1000, "both"},
+		"a receive rate":   {stageReceiveRate, 4000, 4000, "delay"},
+		"a burst":          {stageBackToBack, 8000, 100, ""},
+		"a recovery":       {stageRecovery, 100, 100, ""},
 		"the highest rate": {measure.StageCalibrateRate, 100, 100, ""},
 		"a discarded one":  {stageDiscard, 100, 100, ""},
 	} {
@@ -68,6 +72,7 @@ func TestFitDelayVariation(t *testing.T) {
 		"a latency":            {measure.StageLatency, 1000, true},
 		"a latency's long one": {measure.StageLatency, 20_000, false},
 		"a search":             {measure.StageThroughput, 10, false},
+		"a receive rate":       {stageReceiveRate, 10, false},
 	} {
 		outcome := whole(1000, 1000)
 		for _, d := range outcome.Directions {
@@ -128,8 +133,14 @@ func TestDistributionsAreBounded(t *testing.T) {
 
 // TestSearchesLeaveRoom checks that the distributions of searches take nothing from trials whose delays are figures, and
 // that searches of a run of one size keep theirs, also where they take more trials than expected. Of more sizes the later ones
-// keep what the figures of the first did not take.
+// keep what the figures of the first did not take. Bursts that follow take nothing from the figures of later sizes either.
 func TestSearchesLeaveRoom(t *testing.T) {
+	for _, bursts := range []int{0, 200} {
+		searchesLeaveRoom(t, bursts)
+	}
+}
+
+func searchesLeaveRoom(t *testing.T, bursts int) {
 	instr := instructions()
 	for sizes, least := range map[int]int{1: 25, 2: 5, 3: 5, 7: 0} {
 		instr.Sizes = nil
@@ -164,9 +175,15 @@ func TestSearchesLeaveRoom(t *testing.T) {
 					t.Errorf("%d sizes: trial %d of size %d whose delays are figures keeps no distribution of %d bytes", sizes, n, size, 4*each)
 				}
 			}
+			for range bursts {
+				add(stageBackToBack, whole(200, 200))
+			}
 		}
 		if taken > all {
 			t.Errorf("%d sizes: %d bytes of %d", sizes, taken, all)
+		}
+		if bursts > 0 {
+			continue
 		}
 		if kept[sizes-1] < least {
 			t.Errorf("%d sizes: of 25 trials of each size's search %v keep theirs, want %d of the last", sizes, kept, least)

@@ -24,6 +24,10 @@ func doubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 		if partExcuse(r) != "" && r.Stage != measure.StageThroughput {
 			out = append(out, v1alpha1.DoubtPartlyInterrupted)
 		}
+		// Of a search no loss is judged.
+		if a, _ := accountOf(r); a.uncounted > 0 && r.Stage != measure.StageThroughput {
+			out = append(out, v1alpha1.DoubtFramesUncounted)
+		}
 	}
 	return distinct(out)
 }

@@ -126,8 +126,9 @@ func (fixedLoadOf) fill(w *replay, p *part, records []measure.Record) error {
 	if last := p.last(); last != nil && nothingReceived(last.Outcome) {
 		return w.chainFailed(p.size, rate)
 	}
-	p.over = len(p.counted) >= int(f.Repeats)
-	left := int(f.Repeats) - len(p.counted)
+	p.turns = len(p.counted)
+	p.over = p.turns >= int(f.Repeats)
+	left := int(f.Repeats) - p.turns
 	p.left = w.fixedLoadTime(left) + time.Duration(left)*(p.next.Duration()-time.Duration(seconds(f.DurationSeconds)))
 	if discarded(f) > 0 && !warm {
 		p.nextStage = stageDiscard

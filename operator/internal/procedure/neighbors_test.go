@@ -31,6 +31,12 @@ func besideInstructions(compared bool) measure.Instructions {
 func noisyRun(t *testing.T, instr measure.Instructions, each func([]measure.Record, Step)) []measure.Record {
 	t.Helper()
 	quiet, noisy := newBench(simulated.HardCap{CapacityFramesPerSecond: 400_000}), newBench(simulated.HardCap{CapacityFramesPerSecond: 200_000})
+	return besideEachOther(t, instr, quiet, noisy, each)
+}
+
+// besideEachOther measures one device without the neighbors and another one with them.
+func besideEachOther(t *testing.T, instr measure.Instructions, without, with *bench, each func([]measure.Record, Step)) []measure.Record {
+	t.Helper()
 	var records []measure.Record
 	for range maxSteps {
 		step, err := Next(instr, records)
@@ -43,9 +49,9 @@ func noisyRun(t *testing.T, instr measure.Instructions, each func([]measure.Reco
 		if step.Done {
 			return records
 		}
-		b := quiet
+		b := without
 		if step.Neighbors {
-			b = noisy
+			b = with
 		}
 		records = append(records, b.trial(t, step, len(records)))
 	}

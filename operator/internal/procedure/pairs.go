@@ -19,7 +19,8 @@ const (
 	steadyPartsPerMillion = 20_000
 )
 
-// pair is one repeat of everything, without the neighbors and with them, one right after the other.
+// pair is one repeat of everything, without the neighbors and with them, one right after the other. The repeats that a
+// measurement makes itself are numbered alike.
 type pair struct{ without, with listed }
 
 // listed are figures, and the list of them.
@@ -29,7 +30,27 @@ type listed struct {
 }
 
 func listOf(f Figures) listed {
-	return listed{f, figure.Results{Frames: f.Frames, TCP: f.TCP, Connections: f.Connections, CPU: f.CPU}.Figures()}
+	frames := slices.Clone(f.Frames)
+	for i := range frames {
+		frames[i].FixedLoad = values(frames[i].FixedLoad, overRepeats)
+	}
+	return listed{f, figure.Results{Frames: frames, TCP: f.TCP, Connections: f.Connections, CPU: f.CPU}.Figures()}
+}
+
+// overRepeats returns a fixed load whose figures are the means of its repeats, as those of other repeats are. The worst repeat of
+// each side would be one of another time.
+func overRepeats(f v1alpha1.FixedLoadResult) v1alpha1.FixedLoadResult {
+	var all []v1alpha1.DirectionResult
+	f.Repeats = slices.Clone(f.Repeats)
+	for i := range f.Repeats {
+		all = append(all, f.Repeats[i].Directions...)
+		f.Repeats[i].Directions = nil
+	}
+	for _, same := range grouped(all, func(d v1alpha1.DirectionResult) string { return d.Direction }) {
+		mean, _ := combineDirection(same)
+		f.Repeats[0].Directions = append(f.Repeats[0].Directions, mean)
+	}
+	return f
 }
 
 // compare adds the figures without the neighbors, and by how much they differ.
@@ -46,13 +67,15 @@ func (f *Figures) compare(sideWithout, sideWith *replay) {
 	}
 }
 
-// pairsOf returns the repeats of both sides; none where each is measured once.
+// pairsOf returns the repeats of both sides.
 func pairsOf(without, with *replay) []pair {
+	repeats := int(without.instr.Repeats)
+	for _, p := range without.parts {
+		repeats = max(repeats, p.turns)
+	}
 	var out []pair
-	for repeat := range int(without.instr.Repeats) {
-		if without.instr.Repeats > 1 {
-			out = append(out, pair{listOf(without.only(repeat).figures()), listOf(with.only(repeat).figures())})
-		}
+	for repeat := range repeats {
+		out = append(out, pair{listOf(without.only(repeat).figures()), listOf(with.only(repeat).figures())})
 	}
 	return out
 }
@@ -62,10 +85,24 @@ func (w *replay) only(repeat int) *replay {
 	out := *w
 	out.parts = nil
 	for _, p := range w.parts {
-		if p.measurement.place() == beforeChain || p.repeats() && p.repeat == repeat {
+		switch {
+		case p.measurement.place() == beforeChain || p.repeats() && p.repeat == repeat:
 			out.parts = append(out.parts, p)
+		case repeat < p.turns:
+			out.parts = append(out.parts, p.only(repeat))
 		}
 	}
+	return &out
+}
+
+// only returns a part with one of the repeats that it makes itself.
+func (p *part) only(repeat int) *part {
+	out := *p
+	if p.bursts != nil {
+		out.bursts = p.bursts[repeat : repeat+1]
+		return &out
+	}
+	out.counted = p.counted[repeat : repeat+1]
 	return &out
 }
 
@@ -141,15 +178,15 @@ func addPairs(row *v1alpha1.NoisyNeighborDifference, pairs []pair) {
 	var ratios []statistics.Bracket
 	known := true
 	for _, p := range pairs {
-		without, with := figure.Find(p.without.all, row.FigureKey), figure.Find(p.with.all, row.FigureKey)
+		without, with := figure.Worst(p.without.all, row.FigureKey), figure.Worst(p.with.all, row.FigureKey)
 		if without == nil || with == nil {
 			continue
 		}
 		if row.Pairs++; row.Pairs == 1 {
-			row.WithoutFirst = without
+			row.WithoutFirst = &without.Value
 		}
-		row.WithoutLast = without
-		ratio, ok := ratioOf(boundsOf(p.without.Figures, row.FigureKey, *without), boundsOf(p.with.Figures, row.FigureKey, *with))
+		row.WithoutLast = &without.Value
+		ratio, ok := ratioOf(boundsOf(p.without.Figures, *without), boundsOf(p.with.Figures, *with))
 		ratios, known = append(ratios, ratio), known && ok
 	}
 	if row.Pairs < 2 {
@@ -169,19 +206,27 @@ func addPairs(row *v1alpha1.NoisyNeighborDifference, pairs []pair) {
 }
 
 // boundsOf returns between which values a figure of one repeat is: those of the search for a
-// throughput, the value itself for others. What is only a floor has none.
-func boundsOf(f Figures, key v1alpha1.FigureKey, value int64) statistics.Bracket {
-	if key.Metric != v1alpha1.MetricThroughputFramesPerSecond {
-		return statistics.Bracket{Low: float64(value), High: float64(value)}
+// throughput or a burst, the value itself for others. What is only a floor has none.
+func boundsOf(f Figures, of figure.Figure) statistics.Bracket {
+	if of.IsFloor() {
+		return statistics.Bracket{}
 	}
+	out := statistics.Bracket{Low: float64(of.Value), High: float64(of.Value)}
 	for _, frame := range f.Frames {
-		for _, t := range frame.Throughput {
-			if frame.Size == key.Size && t.Goal == key.Goal && t.UpperBoundFramesPerSecond != nil && t.UpperBoundCause == v1alpha1.CauseDeviceLoss {
-				return statistics.Bracket{Low: float64(t.LowerBoundFramesPerSecond), High: float64(*t.UpperBoundFramesPerSecond)}
+		switch {
+		case frame.Size != of.Size:
+		case of.Metric == v1alpha1.MetricBackToBack:
+			out.High += float64(frame.BackToBack.StepFrames)
+		case of.Metric == v1alpha1.MetricThroughputFramesPerSecond:
+			out = statistics.Bracket{}
+			for _, t := range frame.Throughput {
+				if t.Goal == of.Goal && t.UpperBoundFramesPerSecond != nil && t.UpperBoundCause == v1alpha1.CauseDeviceLoss {
+					return statistics.Bracket{Low: float64(t.LowerBoundFramesPerSecond), High: float64(*t.UpperBoundFramesPerSecond)}
+				}
 			}
 		}
 	}
-	return statistics.Bracket{}
+	return out
 }
 
 // ratioOf returns the logarithms between which with / without is, and false where one of them may
@@ -195,7 +240,7 @@ func ratioOf(without, with statistics.Bracket) (statistics.Bracket, bool) {
 
 // drifting are the metrics by which a drift is looked for: those that are steady on a steady testbed.
 var drifting = []v1alpha1.Metric{
-	v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricLatencyP50, v1alpha1.MetricTCPGoodput, v1alpha1.MetricConnectionsEstablished,
+	v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricReceiveRate, v1alpha1.MetricLatencyP50, v1alpha1.MetricTCPGoodput, v1alpha1.MetricConnectionsEstablished,
 }
 
 // warnDrift names one figure of each size whose first and last values without the neighbors differ

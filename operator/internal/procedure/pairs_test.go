@@ -60,7 +60,8 @@ func TestTurns(t *testing.T) {
 	got := turns(noisyRun(t, instr, nil))
 	want = []string{
 		"64/0 without", "64/0 with", "64/1 with", "64/1 without",
-		"64/0 FrameLossRate without", "64/0 FrameLossRate with", "64/0 ReceiveRate with", "64/0 ReceiveRate without",
+		"64/0 FrameLossRate without", "64/0 FrameLossRate with",
+		"64/0 ReceiveRate with", "64/0 ReceiveRate without", "64/0 ReceiveRate with", "64/0 ReceiveRate without", "64/0 ReceiveRate with",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -134,10 +135,12 @@ func TestPairsOfOneSession(t *testing.T) {
 		by := map[int]string{}
 		for _, w := range sides {
 			for _, p := range w.parts {
-				if known := by[p.unit]; known != "" && known != sessionOf(p.counted[0]) {
-					t.Fatalf("cut at %d: stage %s, repeat %d, is of two sessions", cut, p.stage(), p.repeat)
+				for _, r := range p.counted {
+					if known := by[p.unit]; known != "" && known != sessionOf(r) {
+						t.Fatalf("cut at %d: stage %s, repeat %d, is of two sessions", cut, p.stage(), p.repeat)
+					}
+					by[p.unit] = sessionOf(r)
 				}
-				by[p.unit] = sessionOf(p.counted[0])
 			}
 		}
 		if extra := len(records) - len(undisturbed); extra < len(found.dropped) || extra > len(found.dropped)+2 {
@@ -261,19 +264,7 @@ func TestPairedIntervalWithNoise(t *testing.T) {
 				return b
 			}
 			without, with := device(500_000), device(with)
-			var records []measure.Record
-			step, err := Next(instr, records)
-			for ; err == nil && !step.Done; step, err = Next(instr, records) {
-				b := without
-				if step.Neighbors {
-					b = with
-				}
-				records = append(records, b.trial(t, step, len(records)))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			row := rowOf(t, Results(instr, records), v1alpha1.MetricThroughputFramesPerSecond)
+			row := rowOf(t, Results(instr, besideEachOther(t, instr, without, with, nil)), v1alpha1.MetricThroughputFramesPerSecond)
 			if row.DifferenceLowPartsPerMillion == nil {
 				continue
 			}

@@ -51,9 +51,10 @@ func (receiveRateOf) fill(w *replay, p *part, records []measure.Record) error {
 	if err := p.take(loaded); err != nil {
 		return err
 	}
-	p.left = w.cost(int(r.Trials)-len(p.counted), milliseconds(r.TrialMilliseconds))
+	p.turns = len(p.counted)
+	p.left = w.cost(int(r.Trials)-p.turns, milliseconds(r.TrialMilliseconds))
 	p.next = w.trial(p.size, most.framesPerSecond, milliseconds(r.TrialMilliseconds))
-	if len(p.counted) < int(r.Trials) {
+	if p.turns < int(r.Trials) {
 		return nil
 	}
 	// An overloaded device may forward nothing at all, and so does one that has stopped.

@@ -76,6 +76,9 @@ type part struct {
 	nextStage measure.Stage
 	// bursts are the searches' results in frames, in stage BackToBack.
 	bursts []uint64
+	// turns is how many repeats are over, where a measurement makes them itself. The sides of a comparison take
+	// turns after each.
+	turns int
 	// attempt is the overload that counts with all trials after it, in stage Recovery.
 	attempt attempt
 	// left is the time that an open part still needs, where its measurement knows.

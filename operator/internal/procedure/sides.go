@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -12,9 +13,9 @@ import (
 // A run that compares is measured in two sides, without noisy neighbors and with them. Each side is
 // a whole measurement over its own records and the calibration, which both share. So a device that
 // changes during one side does not affect the other's rules, and a figure means the same on both
-// sides. The sides take turns: each makes one unit of the measurement, then the other makes the
-// same. The one that was second begins the next repeat, so that a testbed that drifts evenly
-// changes both alike: without, with, with, without.
+// sides. The sides take turns: each makes one unit of the measurement, or one of the repeats that
+// a measurement makes itself, then the other makes the same. The one that was second begins the next
+// repeat, so that a testbed that drifts evenly changes both alike: without, with, with, without.
 const (
 	sideWithout = false
 	sideWith    = true
@@ -37,17 +38,17 @@ func calibrates(stage measure.Stage) bool {
 	return stage == measure.StageCalibrateRate || stage == measure.StageCalibrateLatency || stage == measure.StageCalibrateLoad
 }
 
-// first returns the side that begins a phase's unit. Each repeat begins with the side that ended the
-// one before. The side that begins a size is random where the order is.
-func (w *replay) first(ph phase) bool {
+// first returns the side that makes the next repeat of a part first. Each repeat begins with the side that
+// ended the one before. The side that begins a size is random where the order is.
+func (w *replay) first(p *part) bool {
 	begins := sideWithout
 	if seed := w.instr.OrderSeed; seed != 0 {
-		size := slices.IndexFunc(w.instr.Sizes, func(s measure.Size) bool { return s.Name == ph.size.Name })
+		size := slices.IndexFunc(w.instr.Sizes, func(s measure.Size) bool { return s.Name == p.size.Name })
 		begins = rand.NewPCG(uint64(seed), firstSides+uint64(size+1)).Uint64()&1 == 1
 	}
-	turn := ph.repeat
-	if !ph.repeats() {
-		turn = ph.unit
+	turn := p.repeat
+	if !p.repeats() {
+		turn = p.unit + p.turns
 	}
 	return begins != (turn%2 == 1)
 }
@@ -61,9 +62,15 @@ func turnOf(sides []*replay) *replay {
 	var turn *replay
 	for _, w := range sides {
 		open := w.open()
-		switch {
-		case open == nil:
-		case turn == nil, open.unit < turn.open().unit, open.unit == turn.open().unit && w.side == w.first(open.phase):
+		if open == nil {
+			continue
+		}
+		if turn == nil {
+			turn = w
+			continue
+		}
+		other := turn.open()
+		if order := cmp.Or(cmp.Compare(open.unit, other.unit), cmp.Compare(open.turns, other.turns)); order < 0 || order == 0 && w.side == w.first(open) {
 			turn = w
 		}
 	}

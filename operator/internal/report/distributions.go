@@ -42,14 +42,14 @@ type distributionLoad struct {
 	stage      measure.Stage
 	size, load string
 	neighbors  bool
-	// framesPerSecond is that of a search's trials, whose load has no name; 0 for any other.
+	// framesPerSecond is that of trials whose load has no name; 0 for any other.
 	framesPerSecond uint64
 }
 
 // loadOf returns of which load a trial is.
 func loadOf(r measure.Record) distributionLoad {
 	of := distributionLoad{stage: r.Stage, size: r.Trial.Size, load: r.Load, neighbors: r.Neighbors}
-	if r.Stage == measure.StageThroughput {
+	if procedure.KeepsOfRest(r.Stage) {
 		of.framesPerSecond = r.Trial.IntendedFramesPerSecond
 	}
 	return of
@@ -140,5 +140,5 @@ func mergeDistributions(instr measure.Instructions, trials []measure.Record, sel
 	if found == 0 {
 		return nil, nil, nil, fmt.Errorf("%w: the document has no trial that counts of size %q at load %q; an empty name is every one", ErrNoDistribution, selection.Size, selection.Load)
 	}
-	return nil, nil, nil, fmt.Errorf("%w: of the %d trials none keeps it; those of latency, fixed loads, soaks and searches do, as far as the results have room", ErrNoDistribution, found)
+	return nil, nil, nil, fmt.Errorf("%w: of the %d trials none keeps it; those of latency, fixed loads, soaks, searches, loss curves, bursts and receive rates do, as far as the results have room", ErrNoDistribution, found)
 }
