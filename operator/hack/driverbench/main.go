@@ -11,7 +11,7 @@
 //   - whether a device that works on a second core, by a cpumap, has the same limit (part cpumap, only
 //     where it is asked for);
 //   - with -parts ports, whether two ports of this machine count the frames that they refuse;
-//   - with -baseline, whether an older driver is faster as fast as possible;
+//   - with -baseline, how many frames it brings for each of an older driver's;
 //   - how exactly it keeps a set load: how late after their due time frames leave,
 //     and by how much the gaps between them differ from the intended one.
 //
