@@ -64,6 +64,8 @@ SOAK ?= 3600
 MEASURE ?=
 # Which tests of test/e2e `make e2e-kubevirt` runs.
 KUBEVIRT_TESTS ?= KubeVirt
+# With which older commit `make bench-driver` compares the XDP driver: none when empty.
+OLD ?=
 # How many devices of each class `make bench-search` draws.
 SEEDS ?= 40
 # How many devices of each class `make bench-statistics` draws, and how many repeats a run has.
@@ -277,9 +279,9 @@ lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
 	@for module in operator test/lab test/e2e test/config test/argocd test/terraform; do \
 	  echo "$$module" && (cd $$module && $(GOLANGCI_LINT) run --allow-parallel-runners ./...); done
 
-bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors.
+bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors; with OLD=commit compare only what it brings as fast as possible with the driver of that commit.
 	@test/scripts/prerequisites.sh go debian bench
-	cd operator && go run ./hack/driverbench
+	@if [ -n "$(OLD)" ]; then test/scripts/bench-driver.sh '$(OLD)' -strict -rounds 10; else cd operator && go run ./hack/driverbench; fi
 
 bench-search: ## Compare the search with the MLRsearch package on simulated devices.
 	@test/scripts/prerequisites.sh go

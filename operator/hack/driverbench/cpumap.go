@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -125,6 +126,20 @@ func limitOf(ctx context.Context, device device, rounds int, flatOut float64, se
 	}
 	w.over, err = b.calmest(w.limit * overShare)
 	return w, flatOut, err
+}
+
+// calmest measures several trials and returns the one that was disturbed least.
+func (b bench) calmest(framesPerSecond float64) (best measure.Outcome, err error) {
+	outcomes, err := b.trials(framesPerSecond, ringWindow)
+	if err != nil {
+		return best, err
+	}
+	return slices.MinFunc(outcomes, func(x, y measure.Outcome) int { return cmp.Compare(disturbance(x), disturbance(y)) }), nil
+}
+
+// disturbance orders trials of one load: by the time away, and where that is 0 by their delays.
+func disturbance(o measure.Outcome) float64 {
+	return float64(o.LongestAwayNanoseconds)*1e3 + float64(o.Directions[0].Latency.P99Nanoseconds)
 }
 
 // print prints the delay of an idle device, and where the frames of an overloaded one are missing.

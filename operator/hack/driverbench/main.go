@@ -11,6 +11,7 @@
 //   - whether a device that works on a second core, by a cpumap, has the same limit (part cpumap, only
 //     where it is asked for);
 //   - with -parts ports, whether two ports of this machine count the frames that they refuse;
+//   - with -baseline, how many frames it brings for each of an older driver's;
 //   - how exactly it keeps a set load: how late after their due time frames leave,
 //     and by how much the gaps between them differ from the intended one.
 //
@@ -44,11 +45,17 @@ func main() {
 	interrupts := flag.Int("interrupts", -1, "for the part ports: for how many microseconds they may delay an interrupt; -1 leaves them as they are")
 	ports := flag.String("ports", "", "for the part ports: two ports of this network namespace that a cable joins, such as eth1,eth2")
 	device := flag.String("device", "", "for the part ring: measure only devices whose name has this in it")
+	baseline := flag.String("baseline", "", "an older driverbench: run its part speed and this one's by turns, -rounds pairs, and print how many frames this driver brings for each of the older one's; no other part")
 	strict := flag.Bool("strict", false, "fail where a line has the verdict FAIL")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := run(ctx, *parts, *ports, *device, *interrupts, *rounds, *window)
+	var err error
+	if *baseline != "" {
+		err = compareWith(ctx, *baseline, *rounds, *window)
+	} else {
+		err = run(ctx, *parts, *ports, *device, *interrupts, *rounds, *window)
+	}
 	if err == nil && *strict && fails > 0 {
 		err = fmt.Errorf("%d lines have the verdict FAIL", fails)
 	}

@@ -21,6 +21,13 @@ const resolution = 1 / minCapacity
 // Worse reports whether the difference is above 0 by more than its interval.
 func (d Difference) Worse() bool { return d.Value > d.Interval+resolution }
 
+// TimeDifference returns by how much longer a search takes than another on the same device, as the logarithm of the
+// ratio: the mean of ratios is above 1 for two searches that are equally quick. Above 0 is worse.
+func TimeDifference(of, than Figures) Difference {
+	ratios := Ratios(of, than)
+	return paired(len(ratios), func(i int) float64 { return math.Log(ratios[i]) })
+}
+
 // BiasDifference returns by how much the bias of a goal is larger, as an amount. The errors are
 // paired: both searches had the same device for a seed, and its peculiarities affect both.
 func BiasDifference(of, than Figures, goal int) Difference {

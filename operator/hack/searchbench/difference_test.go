@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 )
 
 // figuresOf makes figures of one goal's errors.
@@ -71,5 +72,30 @@ func TestDeviationDifference(t *testing.T) {
 	}
 	if got := DeviationDifference(figuresOf(0, 0, 0), figuresOf(0, 0, 0), 0); got != (Difference{}) {
 		t.Errorf("of devices without noise: %+v", got)
+	}
+}
+
+// TestTimeDifference compares with figures by hand: logarithms of 0.1 and 0.3 have mean 0.2, standard error 0.1, and
+// t(1) = 12.706. Times that are always a tenth longer are worse, and those twice as long as often as half as long
+// are not.
+func TestTimeDifference(t *testing.T) {
+	timesOf := func(seconds ...float64) (f Figures) {
+		for _, s := range seconds {
+			f.Runs = append(f.Runs, Run{Time: time.Duration(s * float64(time.Second))})
+		}
+		return f
+	}
+	got := TimeDifference(timesOf(10*math.Exp(0.1), 20*math.Exp(0.3)), timesOf(10, 20))
+	if math.Abs(got.Value-0.2) > 1e-9 || math.Abs(got.Interval-1.27062) > 1e-4 || got.Worse() {
+		t.Errorf("got %+v", got)
+	}
+	if got := TimeDifference(timesOf(11, 22), timesOf(10, 20)); !got.Worse() {
+		t.Errorf("a tenth longer: got %+v", got)
+	}
+	if got := TimeDifference(timesOf(9, 18), timesOf(10, 20)); got.Worse() {
+		t.Errorf("a tenth shorter: got %+v", got)
+	}
+	if got := TimeDifference(timesOf(10, 20, 10, 20), timesOf(20, 10, 20, 10)); math.Abs(got.Value) > 1e-9 {
+		t.Errorf("twice and half as long: got %+v", got)
 	}
 }

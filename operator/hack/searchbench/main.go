@@ -1,9 +1,9 @@
 // Command searchbench compares this project's search with the reference implementation of
 // MLRsearch, on the same simulated devices and with the same goals, those of FD.io CSIT. It prints
 // the cost and the accuracy of both, and for each class of device a verdict: worse where the bias
-// or the standard deviation of a goal is larger by more than the 95 % confidence interval of the
-// difference. With -strict it fails if a class is worse; without it, and because of the time taken,
-// it never does. The seeds, and so the verdicts, are the same in every run.
+// or the standard deviation of a goal, or the time of the search, is larger by more than the 95 % confidence
+// interval of the difference. With -strict it fails if a class is worse. The seeds, and so the verdicts, are
+// the same in every run.
 //
 // With -statistics it needs no reference: it makes repeated runs on the devices, and prints how
 // often the 95 % interval of the throughput holds the truth, and how often a second run on the
@@ -112,6 +112,11 @@ func compare(ours, theirs Figures, goals []search.Goal) (worse []string) {
 			}
 		}
 		fmt.Println()
+	}
+	longer := TimeDifference(ours, theirs)
+	fmt.Printf("%-24s %-16s  %+.4f ± %.4f\n", "", "time_difference", 100*longer.Value, 100*longer.Interval)
+	if longer.Worse() {
+		worse = append(worse, "time_difference")
 	}
 	verdict := "no worse"
 	switch {

@@ -191,8 +191,11 @@ const (
 	// middle noise would reverse neither end; a higher end has less bias.
 	margin = 0.33
 	// trust is how many loads with too much loss leave the extrapolation credible; after that
-	// steps double.
+	// steps double, or grow fourfold where loads lose the more, the lower they are.
 	trust = 3
+	// rising is how many loads have to lose the more, the lower they are, to be more than noise. The highest load
+	// is none of them.
+	rising = 4
 	// maxSlowing is how many loads may turn bad with time and count as noise.
 	maxSlowing = 3
 	// alignWithin is the distance, in widths, within which loads are aligned with a tried load.
@@ -202,13 +205,21 @@ const (
 // near returns the expected bracket: around the load where the loss measured so far would be what
 // the goal allows.
 func (s *state) near(t target, known bounds, guess bracket) bracket {
-	if limit := s.extrapolated(t); limit > 0 {
+	limit, rises := s.extrapolated(t), s.lossRises(t, known.uppers)
+	if limit == 0 && rises {
+		limit = s.cfg.MinimumFramesPerSecond
+	}
+	if limit > 0 {
 		low := down(limit, t.width, margin)
 		if s.ceiling(limit) {
 			low = limit
 		}
 		if bad := len(known.uppers); known.lower == 0 && bad > trust {
-			low = min(low, down(known.upper, t.width, doubled(bad-trust)))
+			steps := bad - trust
+			if rises {
+				steps *= 2
+			}
+			low = min(low, down(known.upper, t.width, doubled(steps)))
 		}
 		guess = bracket{low: low}
 	}
@@ -222,6 +233,23 @@ func (s *state) near(t target, known bounds, guess bracket) bracket {
 		want.low = down(want.high, t.width, 1)
 	}
 	return want
+}
+
+// lossRises reports whether the lowest loads with too much loss lost the more, the lower they are. The limit of
+// such a device is not near them, and mostly there is none.
+func (s *state) lossRises(t target, uppers []uint64) bool {
+	if len(uppers) <= rising {
+		return false
+	}
+	above := 0.0
+	for i := rising - 1; i >= 0; i-- {
+		p, sent := s.meanLoss(t, uppers[i])
+		if !sent || p.loss <= above {
+			return false
+		}
+		above = p.loss
+	}
+	return true
 }
 
 // aligned moves a load near one that was tried to a whole number of widths from it, so that

@@ -305,3 +305,20 @@ func TestAHardLimitTakesNoMoreThanItMust(t *testing.T) {
 		}
 	}
 }
+
+// TestLossThatRisesBelow checks that a device that loses the more, the lower the load is, is left for the minimum
+// load in few trials, where deciding that load alone takes 10.5 s.
+func TestLossThatRisesBelow(t *testing.T) {
+	for _, capacity := range []float64{2.1e6, 5.3e6, 8e6, 11.9e6} {
+		driver := simulate(simulated.Inverting{CapacityFramesPerSecond: capacity, IdleLossRatio: 0.01}, 1)
+		_, results := run(t, config(CSIT()...), driver)
+		for _, r := range results {
+			if r.Irregularity != BelowMinimumLoad {
+				t.Errorf("capacity %.0f: %+v, want %s", capacity, r, BelowMinimumLoad)
+			}
+		}
+		if took := driver.Elapsed(); took > 20*time.Second {
+			t.Errorf("capacity %.0f: it took %v, want 20 s at most", capacity, took)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package main
+
+import "testing"
+
+// TestRises has delays pass that devices had, and those fail that no such device has.
+func TestRises(t *testing.T) {
+	for name, c := range map[string]struct {
+		delays []float64
+		limit  float64
+		want   bool
+	}{
+		"a router":                               {[]float64{900, 1_600, 9_300, 534_000}, 1_911_741, true},
+		"a slow router, faster with warm caches": {[]float64{4_000, 3_700, 38_000, 7_346_000}, 289_188, true},
+		"two bridges, both directions":           {[]float64{2_100, 2_100, 6_900, 3_573_000}, 582_708, true},
+		"no frame waits at 90 %":                 {[]float64{900, 1_600, 1_600, 534_000}, 1_911_741, false},
+		"90 % is below idle":                     {[]float64{4_000, 3_700, 3_900, 3_739_000}, 291_364, false},
+		"the ring is not full at 110 %":          {[]float64{900, 1_600, 9_300, 9_200}, 1_911_741, false},
+		"50 % is a fifth below 10 %":             {[]float64{4_000, 3_200, 31_000, 3_739_000}, 291_364, false},
+		"more than a batch waits at 50 %":        {[]float64{900, 6_000, 9_300, 534_000}, 1_911_741, false},
+	} {
+		if passed, want := rises(c.delays, c.limit); passed != c.want {
+			t.Errorf("%s: %v passed %v, want %s", name, c.delays, passed, want)
+		}
+	}
+}
+
+// TestMoreTrials gives a load as many trials as there are rounds, and one that lost little twice as many.
+func TestMoreTrials(t *testing.T) {
+	for _, c := range []struct {
+		had   int
+		least float64
+		want  bool
+	}{{0, 1, true}, {4, 0.3, true}, {5, 0.09, false}, {5, 0.01, true}, {9, 0.01, true}, {10, 0.01, false}} {
+		if got := moreTrials(c.had, 5, c.least); got != c.want {
+			t.Errorf("after %d trials that lost %.2f at least: more %v, want %v", c.had, c.least, got, c.want)
+		}
+	}
+}
