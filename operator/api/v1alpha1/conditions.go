@@ -440,6 +440,8 @@ const (
 	WarningToleranceBelowSpread = "ToleranceBelowSpread"
 	// WarningBaselineGeneratorDiffers: another generator image made the baseline, and shared a core with the device.
 	WarningBaselineGeneratorDiffers = "BaselineGeneratorDiffers"
+	// WarningBaselinePlatformDiffers: the baseline was measured on another node, kernel or processor, or with other programs.
+	WarningBaselinePlatformDiffers = "BaselinePlatformDiffers"
 	// WarningSegmentationOffload: the TCP ends hand packets of up to 64 KiB to the path, larger than its MTU.
 	WarningSegmentationOffload = "SegmentationOffload"
 )
