@@ -373,6 +373,8 @@ const (
 	WarningTransmitFallback = "TransmitFallback"
 	// WarningNotCalibrated: the testbed has no way without a device, or the calibration at the end failed, so the generator's bias is unknown.
 	WarningNotCalibrated = "NotCalibrated"
+	// WarningCalibrationDrift: without a device the generator reached another rate after the measurement than before it.
+	WarningCalibrationDrift = "CalibrationDrift"
 	// WarningShortTrials: trials are shorter than RFC 2544 section 24 asks.
 	WarningShortTrials = "ShortTrials"
 	// WarningUnsteadyPacing: the generator lost the CPU to other work during a trial that

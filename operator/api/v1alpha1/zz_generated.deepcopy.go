@@ -908,6 +908,11 @@ func (in *CalibrationFrame) DeepCopyInto(out *CalibrationFrame) {
 		*out = new(int64)
 		**out = **in
 	}
+	if in.FinalFramesPerSecond != nil {
+		in, out := &in.FinalFramesPerSecond, &out.FinalFramesPerSecond
+		*out = new(int64)
+		**out = **in
+	}
 	if in.LowestLatencyBiasNanoseconds != nil {
 		in, out := &in.LowestLatencyBiasNanoseconds, &out.LowestLatencyBiasNanoseconds
 		*out = new(int64)

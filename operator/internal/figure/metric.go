@@ -183,6 +183,7 @@ var ofOthers = []Metric{
 	{"WarmUpFirstFrameNanoseconds", Nanoseconds, Lower, OfSize, "first frame of the warm-up", 0},
 	{"CalibrationMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "the generator's maximum", 0},
 	{"CalibrationLowestFramesPerSecond", FramesPerSecond, Neither, OfSize, "the generator's maximum in its slowest calibration trial", 0},
+	{"CalibrationFinalFramesPerSecond", FramesPerSecond, Neither, OfSize, "the generator's rate after the measurement", 0},
 	{"CalibrationLatencyBiasNanoseconds", Nanoseconds, Neither, OfSize, "the generator's own delay", 0},
 	{"CalibrationLatencyBiasLowestNanoseconds", Nanoseconds, Neither, OfSize, "the generator's own delay in the trial with the lowest", 0},
 	{"CalibrationLatencyBiasHighestNanoseconds", Nanoseconds, Neither, OfSize, "the generator's own delay in the trial with the highest", 0},

@@ -33,9 +33,7 @@ func holds(instr measure.Instructions, side bool, r measure.Record) bool {
 	return !instr.Compares() || calibrates(r.Stage) || r.Neighbors == side
 }
 
-func calibrates(stage measure.Stage) bool {
-	return stage == measure.StageCalibrateRate || stage == measure.StageCalibrateLatency || stage == measure.StageCalibrateLoad
-}
+func calibrates(stage measure.Stage) bool { return stage.Calibrates() }
 
 // first returns the side that begins a phase's unit. Each repeat begins with the side that ended the
 // one before. The side that begins a size is random where the order is.
