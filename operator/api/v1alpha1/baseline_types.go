@@ -58,11 +58,34 @@ type BaselineReport struct {
 	// +kubebuilder:validation:MaxLength=512
 	GeneratorImageID string `json:"generatorImageID,omitempty"`
 
+	// platform is what the earlier run's figures hold for besides its chain: nodes, kernels,
+	// processors, and the programs that measured. Absent: not known.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Platform []PlatformPart `json:"platform,omitempty"`
+
 	// figures are those of the earlier run, at most 512.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=512
 	Figures []BaselineFigure `json:"figures,omitempty"`
+}
+
+// PlatformPart is something besides the chain that figures hold for.
+type PlatformPart struct {
+	// name, such as kernel, deviceNode or generatorImage.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=40
+	Name string `json:"name,omitempty"`
+
+	// value of it, cut to 200 bytes.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=200
+	Value string `json:"value,omitempty"`
 }
 
 // BaselineFigure is one figure of both runs: of the worse direction, and for a fixed load of the

@@ -376,6 +376,8 @@ const (
 	WarningTransmitFallback = "TransmitFallback"
 	// WarningNotCalibrated: the testbed has no way without a device, or the calibration at the end failed, so the generator's bias is unknown.
 	WarningNotCalibrated = "NotCalibrated"
+	// WarningCalibrationDrift: without a device the generator reached another rate after the measurement than before it.
+	WarningCalibrationDrift = "CalibrationDrift"
 	// WarningShortTrials: trials are shorter than RFC 2544 section 24 asks.
 	WarningShortTrials = "ShortTrials"
 	// WarningUnsteadyPacing: the generator lost the CPU to other work during a trial that
@@ -443,6 +445,8 @@ const (
 	WarningToleranceBelowSpread = "ToleranceBelowSpread"
 	// WarningBaselineGeneratorDiffers: another generator image made the baseline, and shared a core with the device.
 	WarningBaselineGeneratorDiffers = "BaselineGeneratorDiffers"
+	// WarningBaselinePlatformDiffers: the baseline was measured on another node, kernel or processor, or with other programs.
+	WarningBaselinePlatformDiffers = "BaselinePlatformDiffers"
 	// WarningSegmentationOffload: the TCP ends hand packets of up to 64 KiB to the path, larger than its MTU.
 	WarningSegmentationOffload = "SegmentationOffload"
 )

@@ -348,16 +348,22 @@ type CalibrationFrame struct {
 	// +kubebuilder:validation:MaxLength=20
 	Size string `json:"size,omitempty"`
 
-	// maximumFramesPerSecond is the highest rate that arrived, for each direction, both at once.
+	// maximumFramesPerSecond is the highest rate that arrived before the measurement, for each direction, both at once.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	MaximumFramesPerSecond int64 `json:"maximumFramesPerSecond"`
 
 	// lowestFramesPerSecond is what arrived in the slowest of the calibration's
-	// trials. Absent with one trial.
+	// trials, that after the measurement included. Absent with one trial.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	LowestFramesPerSecond *int64 `json:"lowestFramesPerSecond,omitempty"`
+
+	// finalFramesPerSecond is what arrived in the trial after the measurement. Absent: it took less
+	// than five minutes, its profile is Quick, or the trial failed.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	FinalFramesPerSecond *int64 `json:"finalFramesPerSecond,omitempty"`
 
 	// latencyBiasNanoseconds is the median one-way delay without a device at 1,000 frames/s, of several trials the
 	// median of theirs. It is not subtracted; bias of latency[], fixedLoad[] and soak is that at a load.

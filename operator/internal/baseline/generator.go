@@ -2,15 +2,15 @@ package baseline
 
 import (
 	"fmt"
-	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/platform"
 )
 
 // GeneratorWarning returns a warning if another generator image made the earlier run, for runs in which generator and
 // device share a core. An image that is not known is not compared.
 func GeneratorWarning(report v1alpha1.BaselineReport, imageID string) []v1alpha1.Warning {
-	before, now := digestOf(report.GeneratorImageID), digestOf(imageID)
+	before, now := platform.ImageDigest(report.GeneratorImageID), platform.ImageDigest(imageID)
 	if before == "" || now == "" || before == now {
 		return nil
 	}
@@ -18,9 +18,6 @@ func GeneratorWarning(report v1alpha1.BaselineReport, imageID string) []v1alpha1
 		"Generator image %s made the baseline, and %s this run. Generator and device share a core, so a figure may differ though the device does not. "+
 			"Measure the baseline again with this image, or compare serviceTime.", short(before), short(now))}}
 }
-
-// digestOf returns the part of an image's ID that says what is in it: registries may give one image several names.
-func digestOf(imageID string) string { return imageID[strings.LastIndex(imageID, "@")+1:] }
 
 // maxImageBytes is how much of an image a message names.
 const maxImageBytes = 80

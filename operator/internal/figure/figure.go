@@ -122,6 +122,7 @@ func (r Results) Figures() []Figure {
 		p := w.at(Key{FigureKey: v1alpha1.FigureKey{Size: c.Size}})
 		p.add("CalibrationMaximumFramesPerSecond", c.MaximumFramesPerSecond)
 		p.addKnown("CalibrationLowestFramesPerSecond", c.LowestFramesPerSecond)
+		p.addKnown("CalibrationFinalFramesPerSecond", c.FinalFramesPerSecond)
 		p.add("CalibrationLatencyBiasNanoseconds", c.LatencyBiasNanoseconds)
 		p.addKnown("CalibrationLatencyBiasLowestNanoseconds", c.LowestLatencyBiasNanoseconds)
 		p.addKnown("CalibrationLatencyBiasHighestNanoseconds", c.HighestLatencyBiasNanoseconds)

@@ -161,6 +161,12 @@ func TestEveryMetricHasARow(t *testing.T) {
 			t.Errorf("%s has uses that contradict each other: %+v", m.Name, m)
 		}
 	}
+	// What is divided by more than the sending time is in no comparison.
+	for _, m := range Metrics {
+		if m.IsDiluted() != (m.Unit == MilliCPU && m.Of == OfTrials) || m.IsDiluted() && m.Uses != 0 {
+			t.Errorf("%s is diluted: %t, uses %d", m.Name, m.IsDiluted(), m.Uses)
+		}
+	}
 	if len(byName) != len(Metrics) {
 		t.Errorf("%d rows have %d names", len(Metrics), len(byName))
 	}

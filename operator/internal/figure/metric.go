@@ -93,6 +93,10 @@ type Metric struct {
 // Is reports whether the metric has a use.
 func (m Metric) Is(use Use) bool { return m.Uses&use != 0 }
 
+// IsDiluted reports whether a figure is divided by more time than that in which frames were sent, by how much more depends on the trial.
+// Such figures of two measurements do not compare; those for each frame do.
+func (m Metric) IsDiluted() bool { return m.Of == OfTrials && m.Unit == MilliCPU }
+
 // Metrics are all metrics, ordered by what they are of.
 var Metrics = slices.Concat(ofGoalsAndLoads, ofSizes, ofOthers, ofLateness())
 
@@ -183,6 +187,7 @@ var ofOthers = []Metric{
 	{"WarmUpFirstFrameNanoseconds", Nanoseconds, Lower, OfSize, "first frame of the warm-up", 0},
 	{"CalibrationMaximumFramesPerSecond", FramesPerSecond, Neither, OfSize, "the generator's maximum", 0},
 	{"CalibrationLowestFramesPerSecond", FramesPerSecond, Neither, OfSize, "the generator's maximum in its slowest calibration trial", 0},
+	{"CalibrationFinalFramesPerSecond", FramesPerSecond, Neither, OfSize, "the generator's rate after the measurement", 0},
 	{"CalibrationLatencyBiasNanoseconds", Nanoseconds, Neither, OfSize, "the generator's own delay", 0},
 	{"CalibrationLatencyBiasLowestNanoseconds", Nanoseconds, Neither, OfSize, "the generator's own delay in the trial with the lowest", 0},
 	{"CalibrationLatencyBiasHighestNanoseconds", Nanoseconds, Neither, OfSize, "the generator's own delay in the trial with the highest", 0},
@@ -218,25 +223,25 @@ var ofOthers = []Metric{
 	{"ConnectionsGeneratorCPUPartsPerMillion", PartsPerMillion, Neither, OfConnections, "CPU of the generator", 0},
 
 	{"NodeCPUs", Number, Neither, OfTrials, "CPUs of the node", 0},
-	{"NodeUserMilliCPU", MilliCPU, Lower, OfTrials, "node, user", Shown},
-	{"NodeSystemMilliCPU", MilliCPU, Lower, OfTrials, "node, system", Shown},
-	{"NodeIRQMilliCPU", MilliCPU, Lower, OfTrials, "node, interrupts", Shown},
-	{"NodeSoftirqMilliCPU", MilliCPU, Lower, OfTrials, "node, softirq", Shown},
-	{"NodeSoftirqThreadsMilliCPU", MilliCPU, Lower, OfTrials, "node, softirq deferred", Shown},
-	{"NodeGuestMilliCPU", MilliCPU, Lower, OfTrials, "node, guests", Shown},
-	{"NodeStealMilliCPU", MilliCPU, Lower, OfTrials, "node, steal", Shown},
-	{"ProcessMilliCPU", MilliCPU, Lower, OfTrials, "process", Shown},
-	{"GuestUserMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, user", Shown},
-	{"GuestSystemMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, system", Shown},
-	{"GuestIRQMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, interrupts", Shown},
-	{"GuestSoftirqMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, softirq", Shown},
-	{"GuestStealMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, steal", Shown},
-	{"DomainVCPUMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vCPUs", Shown},
-	{"DomainGuestMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vCPUs in the guest", Shown},
-	{"DomainEmulatorMilliCPU", MilliCPU, Lower, OfTrials, "on the node, emulator", Shown},
-	{"DomainIOThreadMilliCPU", MilliCPU, Lower, OfTrials, "on the node, I/O threads", Shown},
-	{"DomainVhostMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vhost", Shown},
-	{"DomainOtherMilliCPU", MilliCPU, Lower, OfTrials, "on the node, other", Shown},
+	{"NodeUserMilliCPU", MilliCPU, Lower, OfTrials, "node, user", 0},
+	{"NodeSystemMilliCPU", MilliCPU, Lower, OfTrials, "node, system", 0},
+	{"NodeIRQMilliCPU", MilliCPU, Lower, OfTrials, "node, interrupts", 0},
+	{"NodeSoftirqMilliCPU", MilliCPU, Lower, OfTrials, "node, softirq", 0},
+	{"NodeSoftirqThreadsMilliCPU", MilliCPU, Lower, OfTrials, "node, softirq deferred", 0},
+	{"NodeGuestMilliCPU", MilliCPU, Lower, OfTrials, "node, guests", 0},
+	{"NodeStealMilliCPU", MilliCPU, Lower, OfTrials, "node, steal", 0},
+	{"ProcessMilliCPU", MilliCPU, Lower, OfTrials, "process", 0},
+	{"GuestUserMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, user", 0},
+	{"GuestSystemMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, system", 0},
+	{"GuestIRQMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, interrupts", 0},
+	{"GuestSoftirqMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, softirq", 0},
+	{"GuestStealMilliCPU", MilliCPU, Lower, OfTrials, "in the guest, steal", 0},
+	{"DomainVCPUMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vCPUs", 0},
+	{"DomainGuestMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vCPUs in the guest", 0},
+	{"DomainEmulatorMilliCPU", MilliCPU, Lower, OfTrials, "on the node, emulator", 0},
+	{"DomainIOThreadMilliCPU", MilliCPU, Lower, OfTrials, "on the node, I/O threads", 0},
+	{"DomainVhostMilliCPU", MilliCPU, Lower, OfTrials, "on the node, vhost", 0},
+	{"DomainOtherMilliCPU", MilliCPU, Lower, OfTrials, "on the node, other", 0},
 	{"CPUSendingPartsPerMillion", PartsPerMillion, Neither, OfTrials, "least share of the time of the CPU use in which frames were sent", 0},
 	{"CPUSentFrames", Number, Neither, OfTrials, "frames that the CPU time is divided by", 0},
 	{"NodeUserNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, user, for each frame", Shown},

@@ -31,6 +31,9 @@ type Instructions struct {
 	CalibrationMilliseconds int32 `json:"calibrationMilliseconds,omitempty"`
 	// CalibrateLoads asks for the delay without a device at each latency load, fixed load and soak too.
 	CalibrateLoads bool `json:"calibrateLoads,omitempty"`
+	// RateAgainAfterSeconds asks for the highest rate without a device again after everything else, if the last trial
+	// with a device began at least that long after the first trial; 0 for never.
+	RateAgainAfterSeconds int32 `json:"rateAgainAfterSeconds,omitempty"`
 	// StartupSeconds is the time in which probes must pass through the chain.
 	StartupSeconds int `json:"startupSeconds"`
 	// DeadlineSeconds is how long the measurer may take; 0 for no limit. Only the time of prolonged trials
@@ -73,6 +76,8 @@ const (
 	StageCalibrateLatency Stage = "CalibrateLatency"
 	// StageCalibrateLoad measures it at a load whose delays are figures.
 	StageCalibrateLoad Stage = "CalibrateLoad"
+	// StageCalibrateRateAgain measures the highest rate again, after everything else.
+	StageCalibrateRateAgain Stage = "CalibrateRateAgain"
 	// StageWarmUp is discarded, except for its first frame's delay.
 	StageWarmUp Stage = "WarmUp"
 	// StageThroughput is a trial of the search.
@@ -80,6 +85,14 @@ const (
 	// StageLatency is a trial at a latency load.
 	StageLatency Stage = "Latency"
 )
+
+// AfterChain reports whether a stage's trials without a device are made when there is a chain. No other figure depends on them.
+func (s Stage) AfterChain() bool { return s == StageCalibrateLoad || s == StageCalibrateRateAgain }
+
+// Calibrates reports whether a stage's trials have no device.
+func (s Stage) Calibrates() bool {
+	return s == StageCalibrateRate || s == StageCalibrateLatency || s.AfterChain()
+}
 
 // SoakLoad is the name of a soak's load in records and criteria.
 const SoakLoad = "soak"

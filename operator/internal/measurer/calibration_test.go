@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -107,6 +108,52 @@ func TestCalibrationOfASession(t *testing.T) {
 				if load.Load == "idle" && (load.Bias != nil) != test.known {
 					t.Errorf("%+v", load.Bias)
 				}
+			}
+		})
+	}
+}
+
+// TestRateAfterTheChain opens the calibration's path for the rate as it was opened for the first one, and a path that does not open
+// costs nothing else.
+func TestRateAfterTheChain(t *testing.T) {
+	for name, refused := range map[string]bool{"the path opens": false, "the path does not open": true} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab()
+			l.chainReady()
+			begin := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+			l.before = func(trial int, o *measure.Outcome) error {
+				o.StartedAt = begin.Add(time.Duration(trial) * time.Minute)
+				return nil
+			}
+			var hops []measure.Hop
+			l.open = func(path measure.Path) error {
+				hops = append(hops, path.Hop)
+				if refused && len(hops) == 4 {
+					return measure.Failf(v1alpha1.ReasonPortMissing, "", "port cal0 is gone")
+				}
+				return nil
+			}
+			m := l.measurer("a")
+			m.Instructions.CalibrateLoads, m.Instructions.RateAgainAfterSeconds, m.Instructions.Chain.Hop = true, 60, measure.HopInline
+			if err := m.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			first := m.Instructions.Calibration.Hop
+			if diff := cmp.Diff([]measure.Hop{first, measure.HopInline, measure.HopInline, first}, hops); diff != "" {
+				t.Error(diff)
+			}
+			store, _ := l.stored(t)
+			figures := procedure.Results(m.Instructions, store.Records())
+			for _, c := range figures.Calibration {
+				if (c.FinalFramesPerSecond == nil) != refused {
+					t.Errorf("%+v", c)
+				}
+			}
+			warned := slices.ContainsFunc(figures.Warnings, func(w v1alpha1.Warning) bool {
+				return w.Code == v1alpha1.WarningNotCalibrated && strings.Contains(w.Message, "port cal0 is gone")
+			})
+			if warned != refused || len(figures.Frames) != 2 || len(figures.Frames[1].Latency) != 2 {
+				t.Errorf("warned: %t, %+v", warned, figures.Frames)
 			}
 		})
 	}

@@ -42,6 +42,8 @@ type Measurer struct {
 	// driver is open on path; nil before the first trial.
 	driver measure.Driver
 	path   procedure.Path
+	// calibrationHop is the hop of the calibration's path, where that is open.
+	calibrationHop measure.Hop
 	// deployment is the number of the deployment of the chain that the path leads through; 0 on
 	// the calibration's path.
 	deployment int
@@ -149,17 +151,17 @@ func (m *Measurer) measure(ctx context.Context) error {
 	}
 }
 
-// keepUnlessNeeded returns the error of a step. Where a failure costs only the delay without a device, at
-// the loads after everything else or again in another session, it keeps a record that says so instead.
+// keepUnlessNeeded returns the error of a step. Where a failure costs only what the generator does without a device, after
+// everything else or again in another session, it keeps a record that says so instead.
 func (m *Measurer) keepUnlessNeeded(ctx context.Context, step procedure.Step, err error) error {
-	if step.Stage != measure.StageCalibrateLoad || ctx.Err() != nil {
+	if !step.Stage.AfterChain() || ctx.Err() != nil {
 		return err
 	}
 	reason, why := v1alpha1.ReasonGeneratorUnreliable, err
 	if failure := (*measure.Failure)(nil); errors.As(err, &failure) {
 		reason, why = failure.Reason, failure.Err
 	}
-	m.Log.Warn("the delay without a device stays unknown", "error", err.Error())
+	m.Log.Warn("what the generator does without a device stays unknown", "stage", step.Stage, "error", err.Error())
 	return m.keep(ctx, measure.Record{
 		Index: len(m.store.Records()), Stage: step.Stage, Load: step.Load, Repeat: step.Repeat, Trial: step.Trial,
 		Outcome: measure.Outcome{

@@ -30,7 +30,7 @@ var (
 // measurer does not know what they do, and sends the command in any case.
 func (m *Measurer) syncNeighbors(ctx context.Context, step procedure.Step) error {
 	// Before the chain there are none yet; after everything else they may still load.
-	before := step.Path == procedure.PathCalibration && step.Stage != measure.StageCalibrateLoad
+	before := step.Path == procedure.PathCalibration && !step.Stage.AfterChain()
 	if !m.Instructions.HasNeighbors() || before || m.loading != nil && *m.loading == step.Neighbors {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package measurer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,14 +16,15 @@ import (
 // ensurePath makes sure that a driver is open on a step's path, through a deployment of the chain
 // that the step can be made with.
 func (m *Measurer) ensurePath(ctx context.Context, step procedure.Step) error {
-	if m.path == step.Path && m.deployment >= step.Deployment {
+	calibration := step.Path == procedure.PathCalibration
+	if m.path == step.Path && (!calibration || m.calibrationHop == cmp.Or(m.hopWithout(step.Stage), measure.HopSeparate)) && m.deployment >= step.Deployment {
 		return nil
 	}
 	if m.deployment < step.Deployment {
 		m.leaveNeighbors(ctx)
 	}
 	m.close()
-	if step.Path == procedure.PathCalibration {
+	if calibration {
 		return m.useCalibration(ctx, step.Stage)
 	}
 	if err := m.waitForChain(ctx, step.Deployment); err != nil {
@@ -38,14 +40,21 @@ func (m *Measurer) ensurePath(ctx context.Context, step procedure.Step) error {
 	return m.useChain(ctx)
 }
 
+// hopWithout returns the hop of a stage's path without a device. The delay at a load has the ring that it has on the
+// chain's path, because after a stall the wait in the ring is a part of both.
+func (m *Measurer) hopWithout(stage measure.Stage) measure.Hop {
+	if stage == measure.StageCalibrateLoad {
+		return m.Instructions.Chain.Hop
+	}
+	return m.Instructions.Calibration.Hop
+}
+
 // useCalibration opens the path without a device. This is the preflight: the programs can be loaded
-// and the ports exist. The delay at a load has the ring that it has on the chain's path, because after
-// a stall the wait in the ring is a part of both.
+// and the ports exist.
 func (m *Measurer) useCalibration(ctx context.Context, stage measure.Stage) error {
 	path := *m.Instructions.Calibration
-	if stage == measure.StageCalibrateLoad {
-		path.Hop = m.Instructions.Chain.Hop
-	}
+	path.Hop = m.hopWithout(stage)
+	m.calibrationHop = cmp.Or(path.Hop, measure.HopSeparate)
 	driver, err := m.openPath(ctx, path)
 	var failure *measure.Failure
 	if errors.As(err, &failure) && failure.Reason == v1alpha1.ReasonNoPathThroughChain {

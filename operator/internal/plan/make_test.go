@@ -67,7 +67,7 @@ func TestInstructions(t *testing.T) {
 	p := mustMake(t, in)
 	got := p.Instructions
 	got.Chain, got.Calibration, got.CalibrationTrials = measure.Path{}, nil, 0
-	got.CalibrationMilliseconds, got.CalibrateLoads, got.DelayCalibrationTrials = 0, false, 0
+	got.CalibrationMilliseconds, got.CalibrateLoads, got.DelayCalibrationTrials, got.RateAgainAfterSeconds = 0, false, 0, 0
 	if got.DeadlineSeconds != 86400 || got.OrderSeed == 0 {
 		t.Errorf("a deadline of %d s, and the seed %d", got.DeadlineSeconds, got.OrderSeed)
 	}
@@ -334,12 +334,13 @@ func TestBaselineLoads(t *testing.T) {
 func TestCalibrationOfAProfile(t *testing.T) {
 	for profile, want := range map[v1alpha1.MeasurementProfile]measure.Instructions{
 		v1alpha1.ProfileQuick:    {CalibrationTrials: 3, DelayCalibrationTrials: 3, CalibrationMilliseconds: 300},
-		v1alpha1.ProfileStandard: {CalibrationTrials: 3, DelayCalibrationTrials: 3, CalibrationMilliseconds: 1000, CalibrateLoads: true},
+		v1alpha1.ProfileStandard: {CalibrationTrials: 3, DelayCalibrationTrials: 3, CalibrationMilliseconds: 1000, CalibrateLoads: true, RateAgainAfterSeconds: 300},
 	} {
 		in := plantest.Input(1)
 		in.Run.Spec.Experiment.Measurements = v1alpha1.Measurements{Profile: profile}
 		got := mustMake(t, in).Instructions
-		if got.CalibrationTrials != want.CalibrationTrials || got.DelayCalibrationTrials != want.DelayCalibrationTrials || got.CalibrationMilliseconds != want.CalibrationMilliseconds || got.CalibrateLoads != want.CalibrateLoads {
+		if got.CalibrationTrials != want.CalibrationTrials || got.DelayCalibrationTrials != want.DelayCalibrationTrials || got.CalibrationMilliseconds != want.CalibrationMilliseconds || got.CalibrateLoads != want.CalibrateLoads ||
+			got.RateAgainAfterSeconds != want.RateAgainAfterSeconds {
 			t.Errorf("%s: %+v", profile, got)
 		}
 	}

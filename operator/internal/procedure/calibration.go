@@ -18,6 +18,11 @@ var (
 	latencyCalibration = calibrationOf{base{name: measure.StageCalibrateLatency, noun: "calibration"}}
 )
 
+// isCalibratedRate reports whether a stage's trials measure the generator's highest rate.
+func isCalibratedRate(stage measure.Stage) bool {
+	return stage == measure.StageCalibrateRate || stage == measure.StageCalibrateRateAgain
+}
+
 func (calibrationOf) place() place    { return beforeChain }
 func (calibrationOf) path(phase) Path { return PathCalibration }
 func (calibrationOf) evidence() bool  { return false }
@@ -42,10 +47,10 @@ func (c calibrationOf) expected(w *replay, ph phase) time.Duration {
 
 // duration returns that of each trial, in nanoseconds.
 func (c calibrationOf) duration(w *replay) int64 {
-	if c.name == measure.StageCalibrateRate {
-		return w.calibrationDuration()
+	if c.name == measure.StageCalibrateLatency {
+		return w.delayDuration()
 	}
-	return w.delayDuration()
+	return w.calibrationDuration()
 }
 
 // delayTrials returns how often a delay is measured without a device.
@@ -64,7 +69,7 @@ func (w *replay) delayDuration() int64 {
 // expects returns true for a doubt that an overloaded generator always has: how much it sends and
 // receives is what the calibration measures.
 func (c calibrationOf) expects(_ measure.Stage, doubt string) bool {
-	return c.name == measure.StageCalibrateRate &&
+	return c.name != measure.StageCalibrateLatency &&
 		(doubt == measure.DoubtReceiveDrops || doubt == measure.DoubtTransmitDrops || doubt == measure.DoubtUnsent || doubt == measure.DoubtOverflow)
 }
 

@@ -100,7 +100,7 @@ const (
 var registry = []measurement{
 	rateCalibration, latencyCalibration, warmUpMeasurement, throughputMeasurement, latencyMeasurement,
 	fixedLoadMeasurement, frameLossRateMeasurement, backToBackMeasurement, receiveRateMeasurement, recoveryMeasurement, soakMeasurement,
-	tcpMeasurement, connectionsMeasurement, loadCalibration,
+	tcpMeasurement, connectionsMeasurement, loadCalibration, rateAgain,
 }
 
 // measurementOf returns the measurement that owns records of a stage, nil for none.
@@ -125,13 +125,18 @@ func measurementNamed(stage measure.Stage) measurement {
 func phasesAt(at place, instr measure.Instructions, size measure.Size) []phase {
 	var out []phase
 	for _, m := range registry {
-		if m.place() != at {
-			continue
+		if m.place() == at {
+			out = append(out, phasesOf(m, instr, size)...)
 		}
-		for _, ph := range m.phases(instr, size) {
-			ph.measurement, ph.size = m, size
-			out = append(out, ph)
-		}
+	}
+	return out
+}
+
+// phasesOf returns the phases of a measurement and a size.
+func phasesOf(m measurement, instr measure.Instructions, size measure.Size) []phase {
+	out := m.phases(instr, size)
+	for i := range out {
+		out[i].measurement, out[i].size = m, size
 	}
 	return out
 }

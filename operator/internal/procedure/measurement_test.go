@@ -40,6 +40,7 @@ func TestMeasurementsEnd(t *testing.T) {
 			r.Outcome = Compact(*r)
 		}
 		instr := everything()
+		instr.RateAgainAfterSeconds = 1
 		records, err := b.run(t, instr, nil)
 		if err != nil && measure.ReasonOf(err) == "" {
 			t.Fatalf("seed %d: %v", seed, err)

@@ -39,8 +39,11 @@ func phases(instr measure.Instructions) []phase {
 	}
 	out = append(out, phasesAt(afterSizes, instr, wholeRun)...)
 	out = loadsInOrder(instr, inRepeatsOf(out, instr))
-	for _, size := range instr.Sizes {
-		out = append(out, phasesAt(atTheEnd, instr, size)...)
+	// The path of the loads has the ring of the chain's, and that of the rates none: it is opened again once.
+	for _, m := range []measurement{loadCalibration, rateAgain} {
+		for _, size := range instr.Sizes {
+			out = append(out, phasesOf(m, instr, size)...)
+		}
 	}
 	for i := 1; i < len(out); i++ {
 		out[i].unit = out[i-1].unit

@@ -106,6 +106,10 @@ func (w *replay) calibration() []v1alpha1.CalibrationFrame {
 		if w.instr.CalibrationTrials > 1 {
 			frame.LowestFramesPerSecond = new(signed(rate.lowest))
 		}
+		if again, ok := w.reachedAgain(size); ok {
+			frame.FinalFramesPerSecond = new(signed(again))
+			frame.LowestFramesPerSecond = new(signed(min(rate.lowest, again)))
+		}
 		out = append(out, frame)
 	}
 	return out

@@ -3,6 +3,8 @@ package procedure
 import (
 	"math"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -23,11 +25,9 @@ func AddServiceTimes(instr measure.Instructions, figures *Figures, state *measur
 	sent := framesOnACore(instr.Chain, state.Chain.Threads)
 	calibrated := framesOnACore(*instr.Calibration, state.Calibration.Threads)
 	for _, c := range figures.Calibration {
-		slowest := c.MaximumFramesPerSecond
-		if c.LowestFramesPerSecond != nil {
-			slowest = *c.LowestFramesPerSecond
-		}
-		generator := interval{low: coreTime(c.MaximumFramesPerSecond, calibrated), high: coreTime(slowest, calibrated)}
+		slowest := ptr.Deref(c.LowestFramesPerSecond, c.MaximumFramesPerSecond)
+		fastest := max(c.MaximumFramesPerSecond, ptr.Deref(c.FinalFramesPerSecond, 0))
+		generator := interval{low: coreTime(fastest, calibrated), high: coreTime(slowest, calibrated)}
 		for i := range figures.Frames {
 			if figures.Frames[i].Size != c.Size {
 				continue

@@ -160,7 +160,7 @@ func sessionsOf(instr measure.Instructions, records []measure.Record, sides []*r
 		at[r.Index] = last
 		list[last].Trials++
 		// The last calibration is a figure of the session that makes it.
-		if calibrates(r.Stage) && r.Stage != measure.StageCalibrateLoad {
+		if calibrates(r.Stage) && !r.Stage.AfterChain() {
 			calibrated = last
 		}
 	}

@@ -34,9 +34,7 @@ func holds(instr measure.Instructions, side bool, r measure.Record) bool {
 	return !instr.Compares() || calibrates(r.Stage) || r.Neighbors == side
 }
 
-func calibrates(stage measure.Stage) bool {
-	return stage == measure.StageCalibrateRate || stage == measure.StageCalibrateLatency || stage == measure.StageCalibrateLoad
-}
+func calibrates(stage measure.Stage) bool { return stage.Calibrates() }
 
 // first returns the side that makes the next repeat of a part first. Each repeat begins with the side that
 // ended the one before. The side that begins a size is random where the order is.

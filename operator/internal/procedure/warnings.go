@@ -255,9 +255,9 @@ func coveredByOtherWarning(r measure.Record, code string) bool {
 	case measure.DoubtUnsent, measure.DoubtTransmitDrops, measure.DoubtOverflow, measure.DoubtLateArrivals:
 		return true
 	case measure.DoubtMissedDeadlines, measure.DoubtKernelQueue:
-		return (r.Stage == measure.StageThroughput || r.Stage == measure.StageCalibrateRate) && fellShort(r)
+		return (r.Stage == measure.StageThroughput || isCalibratedRate(r.Stage)) && fellShort(r)
 	case measure.DoubtStretched:
-		return r.Stage == measure.StageCalibrateRate && fellShort(r)
+		return isCalibratedRate(r.Stage) && fellShort(r)
 	case measure.DoubtStarved:
 		m := measurementOf(r.Stage)
 		return r.Outcome.LossOverTime() == 0 && (m == nil || !m.distributions())

@@ -68,7 +68,7 @@ func ComparisonFormats() []Format {
 	return []Format{FormatTable, FormatMarkdown, FormatJSON, FormatCSV}
 }
 
-// Compare compares two or more documents.
+// Compare compares two or more documents. It leaves out the cores used, which do not compare; the time for each frame does.
 func Compare(docs []Document, now time.Time) (Comparison, error) {
 	if len(docs) < 2 {
 		return Comparison{}, errors.New("comparing: name two runs or more")
@@ -78,7 +78,7 @@ func Compare(docs []Document, now time.Time) (Comparison, error) {
 	for i, doc := range docs {
 		c.Runs = append(c.Runs, comparedRun(doc))
 		for _, f := range doc.figures() {
-			if !f.Known() {
+			if !f.Known() || figure.Describe(f.Metric).IsDiluted() {
 				continue
 			}
 			at, ok := found[f.Key]

@@ -145,7 +145,7 @@ func linePerFigure(t *testing.T, data []byte) string {
 	return head + key + "[\n" + strings.Join(lines, ",\n") + "\n]}\n"
 }
 
-// TestComparisonLosesNothing checks that every figure of every run is there once, with its value.
+// TestComparisonLosesNothing checks that every figure of every run that compares is there once, with its value.
 func TestComparisonLosesNothing(t *testing.T) {
 	run, records := repeated(t)
 	all := mustBuild(t, run, records)
@@ -160,7 +160,7 @@ func TestComparisonLosesNothing(t *testing.T) {
 				got[f.key] = *f.Values[i]
 			}
 		}
-		figures := slices.DeleteFunc(doc.figures(), func(f figure.Figure) bool { return !f.Known() })
+		figures := slices.DeleteFunc(doc.figures(), func(f figure.Figure) bool { return !f.Known() || figure.Describe(f.Metric).IsDiluted() })
 		if len(got) != len(figures) || len(got) == 0 {
 			t.Errorf("%s: %d figures, want %d", doc.Run.Name, len(got), len(figures))
 		}
@@ -169,6 +169,19 @@ func TestComparisonLosesNothing(t *testing.T) {
 				t.Errorf("%s: %+v is %d, want %d", doc.Run.Name, f.Key, value, f.Value)
 			}
 		}
+	}
+}
+
+// TestComparisonHasNoCores checks that runs whose trials differ in length are compared by the processor time for each frame alone.
+func TestComparisonHasNoCores(t *testing.T) {
+	found := map[figure.Unit]int{}
+	for _, f := range mustCompare(t, asPod(t), asMachine(t)).Figures {
+		if metric := figure.Describe(f.Metric); metric.Of == figure.OfTrials {
+			found[f.Unit]++
+		}
+	}
+	if found[figure.MilliCPU] > 0 || found[figure.NanosecondsPerFrame] == 0 {
+		t.Errorf("figures of the CPU by their unit: %v", found)
 	}
 }
 

@@ -69,7 +69,6 @@ var peopleUnits = map[figure.Unit]struct {
 	figure.ConnectionsPerSecond: {", connections/s", count[int64]},
 	figure.Nanoseconds:          {", µs", microseconds},
 	figure.PartsPerMillion:      {", ppm", count[int64]},
-	figure.MilliCPU:             {", cores", cores},
 	figure.NanosecondsPerFrame:  {", ns", count[int64]},
 	figure.CyclesPerFrame:       {"", count[int64]},
 	figure.Number:               {"", count[int64]},
@@ -89,10 +88,7 @@ func comparedTitle(m figure.Metric) string {
 	case figure.OfConnections:
 		return "Connections"
 	case figure.OfTrials:
-		switch m.Unit {
-		case figure.MilliCPU:
-			return "Cores used"
-		case figure.NanosecondsPerFrame, figure.CyclesPerFrame:
+		if m.Unit == figure.NanosecondsPerFrame || m.Unit == figure.CyclesPerFrame {
 			return "CPU time"
 		}
 		return "Counters"

@@ -41,7 +41,7 @@ func newDone(spec v1alpha1.Experiment, results []v1alpha1.FrameResult, trials []
 		d.isReplaced = func(r measure.Record) bool { return replaced[r.Index] }
 	}
 	for _, r := range trials {
-		if r.Stage != measure.StageCalibrateRate && r.Stage != measure.StageCalibrateLatency && r.Stage != measure.StageCalibrateLoad && len(r.Outcome.Directions) > 0 {
+		if !r.Stage.Calibrates() && len(r.Outcome.Directions) > 0 {
 			d.trials = append(d.trials, r)
 		}
 	}

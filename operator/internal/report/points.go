@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/figure"
+	"vnfbench.io/operator/internal/platform"
 	"vnfbench.io/operator/internal/series"
 )
 
@@ -30,7 +30,7 @@ func Points(doc Document, subject series.Subject, execution string, leg *series.
 	if err != nil {
 		return nil, err
 	}
-	platform, parts := platformOf(doc)
+	platformDigest, parts := platformOf(doc)
 	if subject.Image == "" && len(doc.Chain) == 1 {
 		subject.Image = doc.Chain[0].ImageID
 	}
@@ -50,7 +50,7 @@ func Points(doc Document, subject series.Subject, execution string, leg *series.
 			Time: doc.Run.CompletionTime.UTC(), Run: doc.Run.Name, Execution: execution,
 			Value: worst.Value, Unit: string(worst.Unit), LowerIsBetter: figure.Describe(f.Metric).Better == figure.Lower,
 			Repeats: worst.Values, Bound: worst.Bound, Cause: worst.Cause, Doubts: worst.Codes(), Warnings: warningsOf(doc, f.Size),
-			CalibrationLevel: calibrationOf(doc, f.Size), Platform: platform, PlatformParts: parts, Subject: subject, Leg: leg,
+			CalibrationLevel: calibrationOf(doc, f.Size), Platform: platformDigest, PlatformParts: parts, Subject: subject, Leg: leg,
 		})
 	}
 	if len(out) == 0 {
@@ -106,34 +106,20 @@ func experimentKey(doc Document) (string, error) {
 	return fmt.Sprintf("%s@%x", doc.Run.Experiment, sha256.Sum256(text))[:len(doc.Run.Experiment)+13], nil
 }
 
-// platformOf returns a digest of what the device and the generator ran on, and its parts; empty where it was not observed.
+// platformOf returns a digest of what the device and the generator ran on, and its parts; empty where no node was observed.
 func platformOf(doc Document) (string, map[string]string) {
-	parts := map[string]string{}
-	add := func(name, value string) {
-		if value != "" {
-			parts[name] = value
-		}
-	}
-	if doc.Device != nil && doc.Device.Fingerprint != nil {
-		f := doc.Device.Fingerprint
-		add("device", f.Digest)
-		add("kernel", f.Kernel)
-		add("cpuModel", f.CPUModel)
-		add("microcode", f.Microcode)
-	}
-	if doc.Generator != nil && doc.Generator.Fingerprint != nil {
-		add("generator", doc.Generator.Fingerprint.Digest)
-	}
-	if len(parts) == 0 {
+	parts := platform.Parts(platform.Run{
+		Plan: doc.Plan, Device: doc.Device, Generator: doc.Generator, MeasurerVersion: doc.Versions.Measurer, OperatorVersion: doc.Versions.Operator,
+	})
+	digest := platform.Digest(parts)
+	if digest == "" {
 		return "", nil
 	}
-	version := doc.Versions.Measurer
-	if doc.Generator != nil {
-		version = cmp.Or(doc.Generator.MeasurerVersion, version)
+	named := map[string]string{}
+	for _, p := range parts {
+		named[p.Name] = p.Value
 	}
-	add("measurer", version)
-	text := fmt.Sprintf("%q", []string{parts["device"], parts["generator"], parts["measurer"]})
-	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text)))[:len("sha256:")+16], parts
+	return digest, named
 }
 
 // calibrationOf returns the rate that the generator reached without the device with a size; 0 where it is not known.

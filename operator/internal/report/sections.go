@@ -284,15 +284,11 @@ func generatorSection(doc Document, l letters) section {
 	}
 	add("Calibration", "port to port without a device; the bias is in every delay above and is not subtracted")
 	add("No delay bias at", strings.Join(withoutBias(doc.Results), ", "))
-	s.columns = []column{left("Size"), number("Maximum kfps"), number("Slowest trial kfps"), number("Delay bias " + l.micro + "s")}
+	s.columns = []column{left("Size"), number("Maximum kfps"), number("Slowest trial kfps"), number("Afterwards kfps"), number("Delay bias " + l.micro + "s")}
 	for _, c := range g.Calibration {
-		lowest := none
-		if c.LowestFramesPerSecond != nil {
-			lowest = kiloFrames(*c.LowestFramesPerSecond)
-		}
-		s.rows = append(s.rows, []string{c.Size, kiloFrames(c.MaximumFramesPerSecond), lowest, withSpread(c.LatencyBiasNanoseconds, c.LowestLatencyBiasNanoseconds, c.HighestLatencyBiasNanoseconds)})
+		s.rows = append(s.rows, []string{c.Size, kiloFrames(c.MaximumFramesPerSecond), known(c.LowestFramesPerSecond, kiloFrames), known(c.FinalFramesPerSecond, kiloFrames), withSpread(c.LatencyBiasNanoseconds, c.LowestLatencyBiasNanoseconds, c.HighestLatencyBiasNanoseconds)})
 	}
-	return s
+	return dropIfEmpty(s, "Afterwards kfps")
 }
 
 // withoutBias returns the loads of which the delay without a device is not known.

@@ -102,8 +102,9 @@ func (s Scaling) sentence() string {
 	if s.StopsAt == 0 {
 		return fmt.Sprintf("%s: the largest number still carried more; the best carries what %s single ones would.", s.Direction, equivalent)
 	}
-	return fmt.Sprintf("%s: it stops scaling at %d; no larger number carries over 5 %% more, and the best carries what %s single ones would.",
-		s.Direction, s.StopsAt, equivalent)
+	more := strings.TrimSuffix(strconv.FormatFloat(float64(s.TolerancePartsPerMillion)/1e4, 'f', 1, 64), ".0")
+	return fmt.Sprintf("%s: it stops scaling at %d; no larger number carries over %s %% more, and the best carries what %s single ones would.",
+		s.Direction, s.StopsAt, more, equivalent)
 }
 
 func tcpRepeats(doc Document) section {

@@ -3,6 +3,7 @@ package benchmarkrun
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,6 +14,7 @@ import (
 	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/platform"
 )
 
 // wantsBaseline reports whether to read the earlier run's figures: once, when the run has
@@ -50,7 +52,7 @@ func (r *Reconciler) readBaselineTestbed(ctx context.Context, s *scope) error {
 	}
 	// A plan of another layout is not read, and an older one has no testbed.
 	if earlier, err := plan.Parse([]byte(configMap.Data[plan.KeyPlan])); err == nil && earlier.TestbedSpec.Ports.LinkBitsPerSecond > 0 {
-		s.baselineTestbed = &earlier.TestbedSpec
+		s.baselineTestbed, s.baselineOperator = &earlier.TestbedSpec, earlier.OperatorVersion
 	}
 	return nil
 }
@@ -78,6 +80,8 @@ func (s *scope) baselineReport() *v1alpha1.BaselineReport {
 		if generator := s.baseline.Status.Generator; generator != nil {
 			report.GeneratorImageID = generator.ImageID
 		}
+		status := s.baseline.Status
+		report.Platform = platform.Parts(platform.Run{Plan: status.Plan, Device: status.Device, Generator: status.Generator, OperatorVersion: s.baselineOperator})
 	}
 	report.Figures = baseline.Measured(report.Figures, s.measured())
 	return report
@@ -106,15 +110,17 @@ func (s *scope) baselineVerdicts() []v1alpha1.Verdict {
 	return baseline.Verdicts(s.run.Spec.Experiment.Baseline, report.Figures, s.measured())
 }
 
-// baselineWarnings returns warnings about the tolerance, and about another generator on the device's core.
+// baselineWarnings returns warnings about the tolerance, about another generator on the device's core, and about another platform.
 func (w *writer) baselineWarnings() []v1alpha1.Warning {
 	report := w.baselineReport()
 	if w.run.Spec.Experiment.Baseline == nil || report == nil {
 		return nil
 	}
 	warnings := baseline.Warnings(w.run.Spec.Experiment, report.Figures, w.scope.measured())
+	var generator []v1alpha1.Warning
 	if w.plan.Instructions.Chain.Hop == measure.HopInline {
-		warnings = append(warnings, baseline.GeneratorWarning(*report, w.measurerImage())...)
+		generator = baseline.GeneratorWarning(*report, w.measurerImage())
 	}
-	return warnings
+	now := platform.Parts(platform.Run{Plan: w.status.Plan, Device: w.status.Device, Generator: w.status.Generator, OperatorVersion: w.plan.OperatorVersion})
+	return slices.Concat(warnings, generator, baseline.PlatformWarning(*report, now, len(generator) > 0))
 }

@@ -177,6 +177,33 @@ func TestBaselineOfAnotherGenerator(t *testing.T) {
 	}
 }
 
+// TestBaselineOfAnotherPlatform checks that what the earlier run was measured on is kept, and that what differs is a warning; the chain's own
+// image is what is compared, and is not.
+func TestBaselineOfAnotherPlatform(t *testing.T) {
+	on := func(kernel string) *v1alpha1.DeviceReport {
+		return &v1alpha1.DeviceReport{Fingerprint: &v1alpha1.Fingerprint{Digest: "sha256:" + kernel, Kernel: kernel}}
+	}
+	kept := newScope(held, withBaseline(1000))
+	kept.baseline.Status.Device, kept.baselineOperator = on("6.1.0"), "1.0"
+	kept.baseline.Status.Plan.DeviceNode = "then"
+	report := summarize(kept, decide(kept)).Baseline
+	for kernel, want := range map[string]string{"6.1.0": "", "6.12.0": "kernel 6.1.0 -> 6.12.0"} {
+		s := newScope(launched, withRecords(done), functions(ready, ready), withBaseline(1000))
+		s.run.Status.Baseline, s.run.Status.Device, s.figures.Frames = report, on(kernel), ndr(1000)
+		s.plan.DeviceNode, s.plan.OperatorVersion, s.records.device = "then", "1.0", nil
+		s.plan.Functions[0].Image = "another"
+		got := ""
+		for _, w := range summarize(s, decide(s)).Warnings {
+			if w.Code == v1alpha1.WarningBaselinePlatformDiffers {
+				_, got, _ = strings.Cut(strings.TrimSuffix(w.Message, "."), "Before and now: ")
+			}
+		}
+		if got != want {
+			t.Errorf("kernel %s: warned of %q, want %q", kernel, got, want)
+		}
+	}
+}
+
 // TestBaselineOfAnotherTestbed checks that a run is refused whose baseline was planned with other settings of the testbed,
 // and that only a plan that the operator made is looked at.
 func TestBaselineOfAnotherTestbed(t *testing.T) {

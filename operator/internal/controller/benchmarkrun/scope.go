@@ -48,8 +48,10 @@ type scope struct {
 	// baseline is the run that spec.experiment.baseline names, read until its figures are in
 	// the status; nil if there is none.
 	baseline *v1alpha1.BenchmarkRun
-	// baselineTestbed is the testbed's spec when that run was planned; nil where it is not known.
-	baselineTestbed *v1alpha1.TestbedSpec
+	// baselineTestbed is the testbed's spec when that run was planned, and baselineOperator the version of the operator that did; empty
+	// where they are not known.
+	baselineTestbed  *v1alpha1.TestbedSpec
+	baselineOperator string
 	// input is what a plan is made from; read only while there is none.
 	input *plan.Input
 

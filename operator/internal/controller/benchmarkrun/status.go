@@ -147,14 +147,14 @@ func (w *writer) facts() {
 	if report := w.neighbors(); report != nil {
 		w.status.NoisyNeighbors = report
 	}
-	if warnings := w.warnings(); warnings != nil {
-		w.status.Warnings = boundedWarnings(warnings)
-	}
 	if report := w.generator(); report != nil {
 		w.status.Generator = report
 	}
 	if device := w.device(); device != nil {
 		w.status.Device = device
+	}
+	if warnings := w.warnings(); warnings != nil {
+		w.status.Warnings = boundedWarnings(warnings)
 	}
 }
 
