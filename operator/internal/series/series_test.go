@@ -34,7 +34,9 @@ func plain(run string, value int64) Point {
 func TestBothFormsKeepEverything(t *testing.T) {
 	formula := plain("=cmd()", -5)
 	formula.Cause, formula.Document = "-1", "'=text"
-	points := []Point{full(), plain("b", 0), formula}
+	bounded := plain("c", 7)
+	bounded.UpperBound = 8
+	points := []Point{full(), plain("b", 0), formula, bounded}
 	for name, form := range map[string]struct {
 		write func(*bytes.Buffer, []Point) error
 		read  func(*bytes.Buffer) ([]Point, error)
@@ -123,6 +125,13 @@ func TestNoValue(t *testing.T) {
 		"irregular":       {func(p *Point) { p.Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtIrregularResult} }, "irregular"},
 		"in doubt":        {func(p *Point) { p.Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtLateFrames} }, "in doubt: LateFrames"},
 		"zero":            {func(p *Point) { p.Value = 0 }, "0"},
+		"next to other work, with a bound": {func(p *Point) {
+			p.Doubts, p.UpperBound = []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing}, 6
+		}, ""},
+		"next to other work, without one": {func(p *Point) { p.Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing} }, "in doubt: UnsteadyPacing"},
+		"with a bound, and in another doubt": {func(p *Point) {
+			p.Doubts, p.UpperBound = []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtQueueGrowing}, 6
+		}, "in doubt: QueueGrowing"},
 	} {
 		p := plain("a", 5)
 		test.change(&p)
