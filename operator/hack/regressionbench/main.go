@@ -1,4 +1,4 @@
-// Command regressionbench shows how well package regression judges series, next to other methods, on the same simulated series: eight
+// Command regressionbench shows how well package regression judges series, next to other methods, on the same simulated series: nine
 // shapes of noise, five deviations between runs, five changes. It prints false alarms, changes that are found within three runs, the delay
 // and the interleaved runs that the answers took, and fails where a target is missed that targets.go does not name as out of reach.
 package main
@@ -20,9 +20,11 @@ func main() {
 	seed := flag.Uint64("seed", 1, "the seed of all series")
 	shape := flag.String("shape", "", "only the shapes of noise whose name begins with this")
 	change := flag.Float64("change", 0, "only the fall of so many percent, and no series without a change; 0: everything")
+	suites := flag.Int("suites", 100, "how many whole suites of each kind are judged; 0 leaves them out")
 	slow := flag.Bool("slow", false, "only the losses in small steps")
+	whole := flag.Bool("whole", false, "only whole suites")
 	flag.Parse()
-	b := bench{out: os.Stdout, progress: os.Stderr, start: time.Now(), series: *series, peers: *peers, seed: *seed, changes: changes, onlySlow: *slow}
+	b := bench{out: os.Stdout, progress: os.Stderr, start: time.Now(), series: *series, peers: *peers, suites: *suites, seed: *seed, changes: changes, onlySlow: *slow, onlySuites: *whole}
 	if *change != 0 {
 		b.changes = []float64{*change / 100}
 	}
@@ -44,21 +46,28 @@ type bench struct {
 	// rows is how many rows of results are printed.
 	rows          int
 	series, peers int
+	suites        int
 	seed          uint64
 	shapes        []string
 	changes       []float64
 	// onlySlow leaves out all but the losses in small steps.
 	onlySlow bool
-	missed   int
+	// onlySuites leaves out all but whole suites.
+	onlySuites bool
+	missed     int
 }
 
 func (b *bench) run() error {
-	if b.series < 1 || b.peers < 0 || len(b.shapes) == 0 {
+	if b.series < 1 || b.peers < 0 || b.suites < 0 || len(b.shapes) == 0 {
 		return fmt.Errorf("give at least one series, and a shape of %s", strings.Join(shapes, ", "))
 	}
 	fmt.Fprintf(b.out, "seed %d, %d series of each kind, %d for other methods\n", b.seed, b.series, b.peers)
-	if b.onlySlow {
+	switch {
+	case b.onlySlow:
 		b.slowLosses()
+		return b.end()
+	case b.onlySuites:
+		b.wholeSuites()
 		return b.end()
 	}
 	all := len(b.changes) == len(changes)
@@ -74,6 +83,9 @@ func (b *bench) run() error {
 	}
 	if all && slices.Contains(b.shapes, gaussian) {
 		b.slowLosses()
+		if b.suites > 0 {
+			b.wholeSuites()
+		}
 	}
 	return b.end()
 }
@@ -198,8 +210,11 @@ func (b *bench) done() {
 
 // total returns the number of rows of results.
 func (b *bench) total() int {
-	if b.onlySlow {
+	switch {
+	case b.onlySlow:
 		return len(losses)
+	case b.onlySuites:
+		return len(scenarios)
 	}
 	methods := len(methods())
 	if b.peers == 0 {
@@ -227,6 +242,9 @@ func (b *bench) total() int {
 	}
 	if all && slices.Contains(b.shapes, gaussian) {
 		rows += len(losses)
+		if b.suites > 0 {
+			rows += len(scenarios)
+		}
 	}
 	return rows
 }

@@ -106,8 +106,8 @@ func TestHeldCores(t *testing.T) {
 		found, explained       bool
 	}{
 		"as long on both sides":              {fall: -0.03, oldHeld: 0.015, newHeld: 0.015, found: true},
-		"longer on the new side":             {fall: -0.015, oldHeld: 0.007, newHeld: 0.014, explained: true},
-		"longer, and a fall beyond it":       {fall: -0.05, oldHeld: 0.007, newHeld: 0.014, found: true},
+		"longer on the new side":             {fall: -0.025, oldHeld: 0.007, newHeld: 0.019, explained: true},
+		"longer, and a fall beyond it":       {fall: -0.05, oldHeld: 0.007, newHeld: 0.019, found: true},
 		"longer on the old side, and a fall": {fall: -0.03, oldHeld: 0.012, newHeld: 0.01, found: true},
 	} {
 		for seed := range uint64(20) {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -17,7 +18,7 @@ import (
 
 // Key identifies a series.
 type Key struct {
-	// Namespace is that of the suite. It is empty for points of documents, and for those that were exported before there was this field.
+	// Namespace is that of the suite. It is empty for points of documents and files to which no one gave one: they are a separate series.
 	Namespace string `json:"namespace,omitempty"`
 	// Experiment is the digest or the name of what was measured: traffic, measurement, topology and generator.
 	Experiment string `json:"experiment"`
@@ -32,6 +33,12 @@ func (k Key) String() string {
 		return k.Namespace + "/" + series
 	}
 	return series
+}
+
+// bare returns the key without its namespace.
+func (k Key) bare() Key {
+	k.Namespace = ""
+	return k
 }
 
 // Subject is what was tested.
@@ -118,17 +125,7 @@ type Point struct {
 
 // id identifies a point in a store.
 func (p Point) id() string {
-	id := p.Experiment + "\x00" + p.Testbed + "\x00" + p.Figure + "\x00" + p.Run
-	if p.Namespace != "" || p.RunUID != "" {
-		id += "\x00" + p.Namespace + "\x00" + p.RunUID
-	}
-	return id
-}
-
-// bare returns the point without its namespace and the UID of its run, as it was exported before there were these fields.
-func (p Point) bare() Point {
-	p.Namespace, p.RunUID = "", ""
-	return p
+	return strings.Join([]string{p.Experiment, p.Testbed, p.Figure, p.Run, p.Namespace, p.RunUID}, "\x00")
 }
 
 // openDoubts returns the doubts that no bound limits.
