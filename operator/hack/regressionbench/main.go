@@ -109,7 +109,7 @@ func (b *bench) count(m method) int {
 
 func (b *bench) falseAlarms() {
 	fmt.Fprintf(b.out, "\nfalse alarms in 100 series of %d runs without a change; extra runs in 100 runs\n", quietRuns)
-	b.head("")
+	b.head("", deviations...)
 	for _, shape := range b.shapes {
 		for _, m := range methods() {
 			if b.count(m) == 0 {
@@ -136,7 +136,7 @@ func (b *bench) falseAlarms() {
 func (b *bench) found() {
 	for _, change := range b.changes {
 		fmt.Fprintf(b.out, "\na fall of %.0f %%: percent found within %d runs; runs until it is found, where it is\n", 100*change, within)
-		b.head("")
+		b.head("", deviations...)
 		for _, shape := range b.shapes {
 			for _, m := range methods() {
 				if b.count(m) == 0 || m.name != ours && change != 0.02 {
@@ -166,7 +166,7 @@ var bridgedChanges = []float64{0.02, 0}
 
 func (b *bench) bridges() {
 	fmt.Fprintln(b.out, "\na kernel that costs 3 % and is recorded: percent of series in which a fall of the code at the same run is confirmed at once, and in which the kernel is taken for one")
-	b.head("")
+	b.head("", deviations...)
 	for _, change := range bridgedChanges {
 		var cells []string
 		for _, deviation := range deviations {
@@ -189,7 +189,7 @@ var losses = []struct {
 
 func (b *bench) slowLosses() {
 	fmt.Fprintln(b.out, "\na loss in small steps: percent of series in which it is found by ten runs after the last step")
-	b.head("")
+	b.head("", deviations...)
 	for _, l := range losses {
 		var cells, verdicts []string
 		for _, deviation := range deviations {
@@ -249,7 +249,7 @@ func (b *bench) total() int {
 	return rows
 }
 
-func (b *bench) head(first string) {
+func (b *bench) head(first string, deviations ...float64) {
 	var cells []string
 	for _, deviation := range deviations {
 		cells = append(cells, fmt.Sprintf("%g %%", 100*deviation))

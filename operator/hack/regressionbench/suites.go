@@ -36,6 +36,9 @@ type scenario struct {
 
 var scenarios = []scenario{{"quiet", 0, 0}, {"1 cell -2 %", 1, 0.02}, {"1 cell -5 %", 1, 0.05}, {"all cells -2 %", suiteCells, 0.02}, {"all cells -5 %", suiteCells, 0.05}}
 
+// suiteDeviations are those of whole suites. At a larger one each execution takes all interleaved runs that it may.
+var suiteDeviations = deviations[:4]
+
 // suiteResult is what was found in some suites: of those without a change in all executions, of the others in those since the change.
 type suiteResult struct {
 	// executions are those that count, alarmed those with a change that is none, and open those with a series that stays Inconclusive. legs are their
@@ -169,10 +172,10 @@ func (s scenario) simulate(deviation float64, seed, number uint64) (out suiteRes
 func (b *bench) wholeSuites() {
 	fmt.Fprintf(b.out, "\n%d suites of %d cells and %d figures each: %d executions without a change, or %d with one, which the operator confirms with at most %d interleaved runs each\n",
 		b.suites, suiteCells, suiteFigures, quietExecutions, within, maximumExtraRuns)
-	b.head("")
+	b.head("", suiteDeviations...)
 	for _, s := range scenarios {
 		var alarms, found, legs, open, verdicts []string
-		for _, deviation := range deviations {
+		for _, deviation := range suiteDeviations {
 			r := sum(b.suites, suiteResult.add, func(number uint64) suiteResult { return s.simulate(deviation, b.seed, number) })
 			of := func(count, all int) string { return fmt.Sprintf("%.1f", 100*float64(count)/float64(max(1, all))) }
 			alarms, found = append(alarms, of(r.alarmed, r.executions)), append(found, of(r.found, r.figures))
