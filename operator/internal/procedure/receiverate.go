@@ -136,7 +136,7 @@ func (w *replay) receiveRates(p *part) *v1alpha1.ReceiveRateResult {
 const maxHeldShare = 0.03
 
 // isRateBounded reports whether the time for which others had the core that sends bounds what the device forwards without them. Only a device
-// that works on that core stands still meanwhile, and only one that always has frames in its ring uses all of the time that is left: more is lost
+// that works on that core does nothing meanwhile, and only one that always has frames in its ring uses all of the time that is left: more is lost
 // than the time explains.
 func isRateBounded(r measure.Record) bool {
 	o := r.Outcome
