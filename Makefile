@@ -74,6 +74,8 @@ REPEATS ?= 5
 # How many series of each kind `make bench-regression` judges, and how many the other methods.
 SERIES ?= 1000
 PEERS ?= 300
+# How many whole suites of each kind `make bench-regression` judges.
+SUITES ?= 100
 # The noise that `make bench-regression` simulates, by the beginning of its name, such as "drift"; empty for all shapes.
 SHAPE ?=
 # What `make bench-scale` measures: how many queued and finished runs, and how many cells that suites have together, one table column each. A cell has 100 points.
@@ -293,7 +295,7 @@ bench-statistics: ## Print how often the 95 % interval of repeated runs holds th
 
 bench-regression: ## Print how well regressions are found in SERIES (1000) simulated series of each kind, next to other methods in PEERS (300): false alarms, found within three runs, delay, extra runs; fails where a target is missed without a known reason.
 	@test/scripts/prerequisites.sh go
-	@cd operator && go run ./hack/regressionbench -series $(SERIES) -peers $(PEERS) -shape "$(SHAPE)"
+	@cd operator && go run ./hack/regressionbench -series $(SERIES) -peers $(PEERS) -suites $(SUITES) -shape "$(SHAPE)"
 
 bench-admission: $(LAB) ## Print how long a real API server takes to admit or refuse runs, with the admission policies and without.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go test -run '^$$' -bench Admission ./api/v1alpha1

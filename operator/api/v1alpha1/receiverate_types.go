@@ -42,6 +42,19 @@ type ReceiveRateResult struct {
 	// +required
 	StandardDeviationFramesPerSecond int64 `json:"standardDeviationFramesPerSecond"`
 
+	// upperBoundFramesPerSecond is the most that the device would have forwarded if other work had
+	// not had the core that sends, the mean of the trials. The mean is the least.
+	// Absent: not known, or no other work.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	UpperBoundFramesPerSecond *int64 `json:"upperBoundFramesPerSecond,omitempty"`
+	// heldPartsPerMillion is the largest share of a trial for which other work had the core that
+	// sends, in pieces of any length. It is there with upperBoundFramesPerSecond.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	HeldPartsPerMillion *int64 `json:"heldPartsPerMillion,omitempty"`
+
 	// trials in their order.
 	// +required
 	// +listType=atomic

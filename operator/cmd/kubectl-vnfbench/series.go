@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,9 @@ subject: what was tested, which you name.
 With --suite, the points are those that the operator keeps of a suite in the cluster.
 
 With --store, points are added to the folder's files, which only grow. A point that
-is there already is left out. Without a document, --import and --suite, the store's
+is there already is left out. Points of documents and files have no namespace: with
+--namespace they belong to the series of the suites there, and so do legs that you
+make for a suite. Without a document, --import and --suite, the store's
 points are written out.`
 
 // Forms of points.
@@ -47,7 +50,9 @@ const (
 type keeping struct {
 	store, from, suite, format, outputFile string
 	execution, leg, subjectTime            string
-	subject                                series.Subject
+	// namespace is given to points without one; empty for none.
+	namespace string
+	subject   series.Subject
 }
 
 func newSeriesCommand(streams genericiooptions.IOStreams, connect func() (*cluster, error)) *cobra.Command {
@@ -63,6 +68,10 @@ func newSeriesCommand(streams genericiooptions.IOStreams, connect func() (*clust
 			"  kubectl vnfbench series --suite nightly --store history\n" +
 			"  kubectl vnfbench series --import history.csv --store copy",
 		RunE: func(command *cobra.Command, args []string) error {
+			// The namespace of the kubeconfig says nothing of a document.
+			if flag := command.Flags().Lookup("namespace"); flag != nil && flag.Changed {
+				k.namespace = flag.Value.String()
+			}
 			return k.run(command.Context(), args, streams, connect)
 		},
 	}
@@ -100,6 +109,9 @@ func (k keeping) run(ctx context.Context, args []string, streams genericiooption
 	points, err := k.points(ctx, args, streams, connect)
 	if err != nil {
 		return err
+	}
+	for i := range points {
+		points[i].Namespace = cmp.Or(points[i].Namespace, k.namespace)
 	}
 	if k.store == "" {
 		return k.write(points, streams)
@@ -150,7 +162,7 @@ func (k keeping) points(ctx context.Context, documents []string, streams generic
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		for i := range points {
-			points[i].SubjectTime = made
+			points[i].SubjectTime, points[i].RunUID = made, doc.Run.UID
 		}
 		all = append(all, points...)
 	}

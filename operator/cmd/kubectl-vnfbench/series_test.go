@@ -77,6 +77,27 @@ func TestSeriesOfADocument(t *testing.T) {
 	}
 }
 
+// TestLegsOfASuite checks that legs of documents are of a suite's series where --namespace names it, and are refused where it does not.
+func TestLegsOfASuite(t *testing.T) {
+	document := writeDocument(t, func(d *report.Document) {
+		ended := metav1.NewTime(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC))
+		d.Run.CompletionTime = &ended
+	})
+	store := filepath.Join(t.TempDir(), "history")
+	plugin(t, "", exitSucceeded, "series", document, "--namespace", "lab", "--store", store)
+	leg := []string{"series", writeDocument(t, func(d *report.Document) {
+		ended := metav1.NewTime(time.Date(2026, 1, 3, 3, 0, 0, 0, time.UTC))
+		d.Run.CompletionTime, d.Run.Name, d.Run.UID = &ended, "old-1", "u2"
+	}), "--store", store, "--leg", "night-1,Step,Old,1"}
+	if got := plugin(t, "", exitError, leg...); !strings.Contains(got, "--namespace lab") {
+		t.Errorf("a leg without a namespace: %s", got)
+	}
+	plugin(t, "", exitSucceeded, append(leg, "--namespace", "lab")...)
+	if got := plugin(t, "", exitSucceeded, "series", "--store", store, "-o", "table"); !strings.Contains(got, "1     1 ") {
+		t.Errorf("no series has a run and a leg:\n%s", got)
+	}
+}
+
 func TestSeriesRefuses(t *testing.T) {
 	partial := writeDocument(t, func(d *report.Document) { d.Completeness = report.Partial })
 	for want, args := range map[string][]string{

@@ -24,7 +24,7 @@ var bestShapes = []string{gaussian, twoBands, autocorrelated}
 // best prints how many suspicions no method avoids that looks at runs alone.
 func (b *bench) best() {
 	fmt.Fprintf(b.out, "\nthe least questions in 100 runs without a change, of a method that knows the noise and finds a fall of %.0f %% within %d runs as often as the target says\n", 100*bestChange, within)
-	b.head("")
+	b.head("", deviations...)
 	for _, shape := range bestShapes {
 		if !slices.Contains(b.shapes, shape) {
 			continue

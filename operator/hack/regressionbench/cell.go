@@ -46,25 +46,24 @@ func (r result) add(other result) result {
 
 // measure lets the method judge some series.
 func (c cell) measure(series int, seed uint64) result {
-	return sum(series, func(number uint64) result { return c.one(seed, number) })
+	return sum(series, result.add, func(number uint64) result { return c.one(seed, number) })
 }
 
 // sum adds the results of some series, which are numbered from 0. It uses all processors.
-func sum(series int, one func(number uint64) result) result {
+func sum[T any](series int, add func(T, T) T, one func(number uint64) T) (all T) {
 	workers := runtime.GOMAXPROCS(0)
-	parts := make([]result, workers)
+	parts := make([]T, workers)
 	var group sync.WaitGroup
 	for worker := range workers {
 		group.Go(func() {
 			for number := worker; number < series; number += workers {
-				parts[worker] = parts[worker].add(one(uint64(number)))
+				parts[worker] = add(parts[worker], one(uint64(number)))
 			}
 		})
 	}
 	group.Wait()
-	var all result
 	for _, part := range parts {
-		all = all.add(part)
+		all = add(all, part)
 	}
 	return all
 }
@@ -95,7 +94,7 @@ func (c cell) one(seed, number uint64) result {
 // bridged counts, of series in which the kernel and the code change at the same run, those in which the code's change is confirmed at once,
 // and those in which the kernel's is taken for one. The platform is recorded, so the method asks for the old version on the new kernel.
 func bridged(deviation, change float64, series int, seed uint64) (right, wrong int) {
-	r := sum(series, func(number uint64) result {
+	r := sum(series, result.add, func(number uint64) result {
 		b := newBed(kernel, deviation, seed, number, changedRuns, changeAt, 1, changeAt, -change)
 		for _, e := range regression.Walk(regression.Default(), b.runs(true), b) {
 			if e.Kind == regression.Regression && e.At == changeAt {
@@ -112,7 +111,7 @@ func bridged(deviation, change float64, series int, seed uint64) (right, wrong i
 
 // slow counts the series in which a loss in small steps is found by ten runs after the last one.
 func slow(deviation, change float64, ramp, series int, seed uint64) (found int) {
-	return sum(series, func(number uint64) result {
+	return sum(series, result.add, func(number uint64) result {
 		b := newBed(gaussian, deviation, seed, number, changeAt+ramp+10, changeAt, ramp, kernelAt, -change)
 		for _, a := range confirmed(b) {
 			if a.at >= changeAt && a.size < 0 {

@@ -1,4 +1,4 @@
-// Command regressionbench shows how well package regression judges series, next to other methods, on the same simulated series: eight
+// Command regressionbench shows how well package regression judges series, next to other methods, on the same simulated series: nine
 // shapes of noise, five deviations between runs, five changes. It prints false alarms, changes that are found within three runs, the delay
 // and the interleaved runs that the answers took, and fails where a target is missed that targets.go does not name as out of reach.
 package main
@@ -20,9 +20,11 @@ func main() {
 	seed := flag.Uint64("seed", 1, "the seed of all series")
 	shape := flag.String("shape", "", "only the shapes of noise whose name begins with this")
 	change := flag.Float64("change", 0, "only the fall of so many percent, and no series without a change; 0: everything")
+	suites := flag.Int("suites", 100, "how many whole suites of each kind are judged; 0 leaves them out")
 	slow := flag.Bool("slow", false, "only the losses in small steps")
+	whole := flag.Bool("whole", false, "only whole suites")
 	flag.Parse()
-	b := bench{out: os.Stdout, progress: os.Stderr, start: time.Now(), series: *series, peers: *peers, seed: *seed, changes: changes, onlySlow: *slow}
+	b := bench{out: os.Stdout, progress: os.Stderr, start: time.Now(), series: *series, peers: *peers, suites: *suites, seed: *seed, changes: changes, onlySlow: *slow, onlySuites: *whole}
 	if *change != 0 {
 		b.changes = []float64{*change / 100}
 	}
@@ -44,21 +46,28 @@ type bench struct {
 	// rows is how many rows of results are printed.
 	rows          int
 	series, peers int
+	suites        int
 	seed          uint64
 	shapes        []string
 	changes       []float64
 	// onlySlow leaves out all but the losses in small steps.
 	onlySlow bool
-	missed   int
+	// onlySuites leaves out all but whole suites.
+	onlySuites bool
+	missed     int
 }
 
 func (b *bench) run() error {
-	if b.series < 1 || b.peers < 0 || len(b.shapes) == 0 {
+	if b.series < 1 || b.peers < 0 || b.suites < 0 || len(b.shapes) == 0 {
 		return fmt.Errorf("give at least one series, and a shape of %s", strings.Join(shapes, ", "))
 	}
 	fmt.Fprintf(b.out, "seed %d, %d series of each kind, %d for other methods\n", b.seed, b.series, b.peers)
-	if b.onlySlow {
+	switch {
+	case b.onlySlow:
 		b.slowLosses()
+		return b.end()
+	case b.onlySuites:
+		b.wholeSuites()
 		return b.end()
 	}
 	all := len(b.changes) == len(changes)
@@ -74,6 +83,9 @@ func (b *bench) run() error {
 	}
 	if all && slices.Contains(b.shapes, gaussian) {
 		b.slowLosses()
+		if b.suites > 0 {
+			b.wholeSuites()
+		}
 	}
 	return b.end()
 }
@@ -97,7 +109,7 @@ func (b *bench) count(m method) int {
 
 func (b *bench) falseAlarms() {
 	fmt.Fprintf(b.out, "\nfalse alarms in 100 series of %d runs without a change; extra runs in 100 runs\n", quietRuns)
-	b.head("")
+	b.head("", deviations...)
 	for _, shape := range b.shapes {
 		for _, m := range methods() {
 			if b.count(m) == 0 {
@@ -124,7 +136,7 @@ func (b *bench) falseAlarms() {
 func (b *bench) found() {
 	for _, change := range b.changes {
 		fmt.Fprintf(b.out, "\na fall of %.0f %%: percent found within %d runs; runs until it is found, where it is\n", 100*change, within)
-		b.head("")
+		b.head("", deviations...)
 		for _, shape := range b.shapes {
 			for _, m := range methods() {
 				if b.count(m) == 0 || m.name != ours && change != 0.02 {
@@ -154,7 +166,7 @@ var bridgedChanges = []float64{0.02, 0}
 
 func (b *bench) bridges() {
 	fmt.Fprintln(b.out, "\na kernel that costs 3 % and is recorded: percent of series in which a fall of the code at the same run is confirmed at once, and in which the kernel is taken for one")
-	b.head("")
+	b.head("", deviations...)
 	for _, change := range bridgedChanges {
 		var cells []string
 		for _, deviation := range deviations {
@@ -177,7 +189,7 @@ var losses = []struct {
 
 func (b *bench) slowLosses() {
 	fmt.Fprintln(b.out, "\na loss in small steps: percent of series in which it is found by ten runs after the last step")
-	b.head("")
+	b.head("", deviations...)
 	for _, l := range losses {
 		var cells, verdicts []string
 		for _, deviation := range deviations {
@@ -198,8 +210,11 @@ func (b *bench) done() {
 
 // total returns the number of rows of results.
 func (b *bench) total() int {
-	if b.onlySlow {
+	switch {
+	case b.onlySlow:
 		return len(losses)
+	case b.onlySuites:
+		return len(scenarios)
 	}
 	methods := len(methods())
 	if b.peers == 0 {
@@ -227,11 +242,14 @@ func (b *bench) total() int {
 	}
 	if all && slices.Contains(b.shapes, gaussian) {
 		rows += len(losses)
+		if b.suites > 0 {
+			rows += len(scenarios)
+		}
 	}
 	return rows
 }
 
-func (b *bench) head(first string) {
+func (b *bench) head(first string, deviations ...float64) {
 	var cells []string
 	for _, deviation := range deviations {
 		cells = append(cells, fmt.Sprintf("%g %%", 100*deviation))

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/regression"
 )
 
@@ -20,9 +21,11 @@ const (
 	autocorrelated = "autocorrelated"
 	outliers       = "outliers"
 	kernel         = "kernel step"
+	// busy is other work on the core that sends, as much as a lab with two cores has.
+	busy = "busy core"
 )
 
-var shapes = []string{gaussian, heavyTails, twoBands, stickyBands, drifting, autocorrelated, outliers, kernel}
+var shapes = []string{gaussian, heavyTails, twoBands, stickyBands, drifting, autocorrelated, outliers, kernel, busy}
 
 // Parameters of the shapes. All sizes are relative.
 const (
@@ -39,6 +42,10 @@ const (
 	outlierShare = 0.01
 	outlierDepth = 0.1
 	kernelStep   = -0.03
+	// Other work has the core for leastHeld to mostHeld of the time of a deployment, and for moreHeld more from the run on at which the kernel changes elsewhere. A
+	// device loses heldCost times that, because its caches are cold afterwards.
+	leastHeld, mostHeld, moreHeld = 0.007, 0.015, 0.005
+	heldCost                      = 1.3
 )
 
 // bed is a simulated testbed with one series. Values are natural logarithms:
@@ -57,6 +64,8 @@ type bed struct {
 	pairs             map[regression.Question][]regression.Pair
 	// legs is how many interleaved runs were made.
 	legs int
+	// held is the share of the time for which other work had the core of the last deployment.
+	held float64
 }
 
 // newBed draws a series of some runs. The code changes by a size in ramp equal steps from run changeAt on; a size of 0 is none. The
@@ -104,6 +113,10 @@ func (b *bed) drawEnvironment(kernelAt int) {
 			if i >= kernelAt {
 				boots, b.environment[i] = 1, math.Log1p(kernelStep)
 			}
+		case busy:
+			if i >= kernelAt {
+				b.environment[i] = math.Log1p(-heldCost * moreHeld)
+			}
 		}
 		b.boot[i] = boots
 	}
@@ -127,6 +140,9 @@ func (b *bed) deploy(level float64) float64 {
 		if b.random.Float64() < 0.5 {
 			between -= bandGap
 		}
+	case busy:
+		b.held = leastHeld + (mostHeld-leastHeld)*b.random.Float64()
+		between += math.Log1p(-heldCost * b.held)
 	case outliers:
 		if b.random.Float64() < outlierShare {
 			between += math.Log1p(-outlierDepth)
@@ -145,7 +161,8 @@ func (b *bed) Pairs(q regression.Question, count int) []regression.Pair {
 	pairs := b.pairs[q]
 	leg := func(version int) regression.Leg {
 		b.legs++
-		return regression.Leg{Value: b.deploy(b.code[version] + b.environment[q.At]), Calibration: math.NaN()}
+		value := b.deploy(b.code[version] + b.environment[q.At])
+		return regression.Leg{Value: value, Calibration: math.NaN(), Held: -math.Log1p(-measure.ExplainedTimes * b.held)}
 	}
 	for len(pairs) < count {
 		var p regression.Pair

@@ -138,7 +138,7 @@ func TestLeastQuestions(t *testing.T) {
 func TestFewSeries(t *testing.T) {
 	var out, progress bytes.Buffer
 	b := bench{
-		out: &out, progress: &progress, series: 4, peers: 1, seed: 1, shapes: []string{gaussian, kernel}, changes: changes,
+		out: &out, progress: &progress, series: 4, peers: 1, suites: 1, seed: 1, shapes: []string{gaussian, kernel}, changes: changes,
 	}
 	// So few series may miss a target.
 	err := b.run()
@@ -160,5 +160,20 @@ func TestOnlySlowLosses(t *testing.T) {
 	b := bench{out: &out, progress: &progress, series: 200, seed: 1, shapes: shapes, changes: changes, onlySlow: true}
 	if err := b.run(); err != nil || b.rows != len(losses) || b.total() != b.rows || strings.Contains(out.String(), "false alarms") {
 		t.Errorf("%v, %d rows of %d:\n%s", err, b.rows, b.total(), out.String())
+	}
+}
+
+// TestWholeSuites checks that the operator's judge finds a clear fall of every cell, with shared confirmations, and raises no alarm before.
+func TestWholeSuites(t *testing.T) {
+	r := scenario{"all cells -10 %", suiteCells, 0.1}.simulate(0.001, 1, 1)
+	if r.figures != suiteCells*suiteFigures || r.found != r.figures || r.executions != within || r.alarmed != 0 {
+		t.Errorf("%+v: want all figures found, and no alarm", r)
+	}
+	// Three pairs of each cell say it, and all figures of the cell share them.
+	if r.legs < suiteCells*2*3 || r.legs > within*maximumExtraRuns {
+		t.Errorf("%d interleaved runs", r.legs)
+	}
+	if r := (scenario{"quiet", 0, 0}).simulate(0.001, 1, 1); r.executions != quietExecutions-firstJudged || r.alarmed != 0 || r.found != 0 {
+		t.Errorf("%+v: want a quiet suite", r)
 	}
 }

@@ -21,11 +21,14 @@ func alarmTarget(deviation float64) target {
 	if deviation > 0.01 {
 		t.most = 1.5
 	}
-	t.chance = func(r result) bool {
-		expected := t.most * float64(r.series) / 100
-		return float64(r.alarms) <= expected+2*math.Sqrt(expected)
-	}
+	t.chance = func(r result) bool { return t.isFewer(r) }
 	return t
+}
+
+// isFewer reports whether the false alarms are at most two standard errors more than those of the target.
+func (t target) isFewer(r result) bool {
+	expected := t.most * float64(r.series) / 100
+	return float64(r.alarms) <= expected+2*math.Sqrt(expected)
 }
 
 // legTarget is at most 10 extra runs in 100 quiet ones at a deviation of 0.5 %.
@@ -45,6 +48,27 @@ func foundTarget(deviation, change float64) target {
 	if deviation > 0.005 {
 		t.least = 95
 	}
+	t.chance = func(r result) bool { return t.isNear(r.inTime, r.series) }
+	return t
+}
+
+// suiteAlarmTarget is at most one execution in 100 of a whole suite with a false alarm, at a deviation of up to 1 %.
+func suiteAlarmTarget(deviation float64) target {
+	if deviation > 0.01 {
+		return target{}
+	}
+	t := target{name: "executions with a false alarm", value: func(r result) float64 { return 100 * float64(r.alarms) / float64(r.series) }, most: 1}
+	t.chance = func(r result) bool { return t.isFewer(r) }
+	return t
+}
+
+// suiteFoundTarget is a fall of 5 % of whole suites found within three executions in 95 % of the figures, at a deviation of up to 0.5 %.
+func suiteFoundTarget(deviation, change float64) target {
+	if change < 0.05 || deviation > 0.005 {
+		return target{}
+	}
+	t := foundTarget(deviation, change)
+	t.least = 95
 	t.chance = func(r result) bool { return t.isNear(r.inTime, r.series) }
 	return t
 }

@@ -141,6 +141,27 @@ func TestUncountedFramesHaveNoSide(t *testing.T) {
 	}
 }
 
+// TestReceiveRateNextToOtherWork checks that a bound limits the doubt about a rate next to other work, and that without one nothing does.
+func TestReceiveRateNextToOtherWork(t *testing.T) {
+	for _, bound := range []*int64{nil, new(int64(512_296))} {
+		rate := &v1alpha1.ReceiveRateResult{
+			MeanFramesPerSecond: 500_000, UpperBoundFramesPerSecond: bound, HeldPartsPerMillion: new(int64(12_000)), Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing},
+			Trials: []v1alpha1.ReceiveRateTrial{{Trial: 1, ForwardingFramesPerSecond: 500_000, LossPartsPerMillion: 500_000}},
+		}
+		figures := Results{Frames: []v1alpha1.FrameResult{{Size: "64", ReceiveRate: rate}}}.Figures()
+		f := Worst(figures, v1alpha1.FigureKey{Metric: v1alpha1.MetricReceiveRate, Size: "64"})
+		if f == nil || f.Value != 500_000 || f.Bound != Exact || f.UpperBound != bound || len(f.Doubts) != 1 || f.Doubts[0].Side != Above || f.Doubts[0].AtMost != bound {
+			t.Fatalf("with the bound %v the figure is %+v", bound, f)
+		}
+		if bound != nil && !strings.Contains(f.Doubts[0].Text, "up to 512,296") {
+			t.Error(f.Doubts[0].Text)
+		}
+		if got := Find(figures, v1alpha1.FigureKey{Metric: "ReceiveRateUpperBoundFramesPerSecond", Size: "64"}); (got == nil) != (bound == nil) {
+			t.Errorf("the bound is the figure %v", got)
+		}
+	}
+}
+
 func TestThousands(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 10_000: "10,000", 1_234_567: "1,234,567", -1000: "-1,000", -100: "-100"} {
 		if got := Thousands(n); got != want {

@@ -68,6 +68,9 @@ type Figure struct {
 	// measured.
 	LoadFramesPerSecond int64
 	Bound               Bound
+	// UpperBound is the most that the device does without other work on a core that sends, where the value is what it did next to that
+	// work; nil where that is not known.
+	UpperBound *int64
 	// Cause is why the value is not better, such as UpperBoundCause. The set is
 	// open.
 	Cause string
@@ -146,8 +149,9 @@ type place struct {
 	doubts     []v1alpha1.DoubtCode
 	// awayPartsPerMillion is the share of a trial for which other work held a core that sends.
 	awayPartsPerMillion int64
-	// atMost limits how far above the value of an irregular search the device's may be.
-	atMost *int64
+	// atMost limits how far above the value of an irregular search the device's may be, and upper how far above a rate that other work on a
+	// core that sends has lowered.
+	atMost, upper *int64
 }
 
 func (w *walk) at(key Key) place { return place{walk: w, key: key, samples: 1, bound: Exact} }
@@ -165,7 +169,7 @@ func (p place) bounded(bound Bound, cause string) place {
 }
 
 func (p place) add(metric v1alpha1.Metric, value int64) {
-	f := Figure{Key: p.key, Value: value, Unit: Describe(metric).Unit, Samples: p.samples, Bound: p.bound, Cause: p.cause, Values: p.values, LoadFramesPerSecond: p.load}
+	f := Figure{Key: p.key, Value: value, Unit: Describe(metric).Unit, Samples: p.samples, Bound: p.bound, Cause: p.cause, Values: p.values, LoadFramesPerSecond: p.load, UpperBound: p.upper}
 	f.Metric = metric
 	for i := range p.statistics {
 		if p.statistics[i].Metric == metric {
@@ -177,6 +181,9 @@ func (p place) add(metric v1alpha1.Metric, value int64) {
 		doubt, concerns := NewDoubt(code, metric)
 		if code == v1alpha1.DoubtIrregularResult && metric == v1alpha1.MetricThroughputFramesPerSecond {
 			doubt.AtMost = p.atMost
+		}
+		if code == v1alpha1.DoubtUnsteadyPacing && p.upper != nil {
+			doubt = p.held(doubt)
 		}
 		if code == v1alpha1.DoubtPartlyInterrupted {
 			doubt, concerns = p.partlyExplained(doubt, value), concerns && value > 0 && p.awayPartsPerMillion > 0

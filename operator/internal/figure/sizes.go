@@ -48,6 +48,8 @@ var ofSizes = []Metric{
 	{"ReceiveRateStandardDeviationFramesPerSecond", FramesPerSecond, Lower, OfSize, "standard deviation of the receive rate", 0},
 	{"ReceiveRateOfferedFramesPerSecond", FramesPerSecond, Neither, OfSize, "offered load of the receive rate", Shown},
 	{"ReceiveRateLossPartsPerMillion", PartsPerMillion, Lower, OfSize, "loss at the maximum load", Shown},
+	{"ReceiveRateUpperBoundFramesPerSecond", FramesPerSecond, Higher, OfSize, "most of the receive rate without other work on the core that sends", 0},
+	{"ReceiveRateHeldPartsPerMillion", PartsPerMillion, Neither, OfSize, "time in which other work had the core that sends, at the maximum load", 0},
 	{v1alpha1.MetricRecovery, Milliseconds, Lower, OfSize, "recovery time, at most", Judged | Shown | Shared},
 	{"RecoveryLowerBoundMilliseconds", Milliseconds, Lower, OfSize, "recovery time, at least", Shown},
 	{"RecoveryResolutionMilliseconds", Milliseconds, Neither, OfSize, "resolution of the recovery time", 0},
@@ -188,7 +190,7 @@ func (w *walk) receiveRate(key Key, frame v1alpha1.FrameResult) {
 	}
 	p := w.at(key)
 	mean, loss := p.from(max(1, int64(len(r.Trials)))).doubtful(r.Doubts...), int64(0)
-	mean.load = r.IntendedFramesPerSecond
+	mean.load, mean.upper = r.IntendedFramesPerSecond, r.UpperBoundFramesPerSecond
 	for _, t := range r.Trials {
 		loss = max(loss, t.LossPartsPerMillion)
 		mean.values = append(mean.values, t.ForwardingFramesPerSecond)
@@ -202,6 +204,8 @@ func (w *walk) receiveRate(key Key, frame v1alpha1.FrameResult) {
 	p.add("ReceiveRateMaxFramesPerSecond", r.MaxFramesPerSecond)
 	p.add("ReceiveRateStandardDeviationFramesPerSecond", r.StandardDeviationFramesPerSecond)
 	p.add("ReceiveRateLossPartsPerMillion", loss)
+	p.addKnown("ReceiveRateUpperBoundFramesPerSecond", r.UpperBoundFramesPerSecond)
+	p.addKnown("ReceiveRateHeldPartsPerMillion", r.HeldPartsPerMillion)
 	p.quantiles("ReceiveRateLateness", r.Lateness)
 	for _, t := range r.Trials {
 		key.Repeat = t.Trial

@@ -61,6 +61,13 @@ func (p place) partlyExplained(doubt Doubt, lossPartsPerMillion int64) Doubt {
 	return doubt
 }
 
+// held limits a doubt about a rate of a device that works on the core that sends.
+func (p place) held(doubt Doubt) Doubt {
+	doubt.AtMost = p.upper
+	doubt.Text = fmt.Sprintf("other work held the core that sends, on which the device works too, so that the rate is up to %s without it", Thousands(*p.upper))
+	return doubt
+}
+
 // away returns the place for figures of trials in which other work held a core that sends.
 func (p place) away(partsPerMillion int64) place {
 	if partsPerMillion > 0 {

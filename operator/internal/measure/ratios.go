@@ -51,6 +51,23 @@ func (o Outcome) ForwardingFramesPerSecond() float64 {
 	})
 }
 
+// HeldShare returns the share of the sending time for which others had the core of a sending thread; 0 where it is not known.
+func (o Outcome) HeldShare() float64 {
+	if o.SendingNanoseconds <= 0 {
+		return 0
+	}
+	return float64(o.HeldNanoseconds) / float64(o.SendingNanoseconds)
+}
+
+// ForwardingAtMost returns the most that ForwardingFramesPerSecond could have been if others had not had the core of a sending thread, for a
+// device that works on that core and always had frames to forward: the frames over the time that is left without ExplainedTimes that
+// time. A device whose caches others have emptied is slower for a while.
+func (o Outcome) ForwardingAtMost() float64 {
+	return o.rate(func(d DirectionOutcome) (frames uint64, nanoseconds int64) {
+		return d.ReceivedFrames, max(1, o.SendingNanoseconds+max(d.DrainNanoseconds, o.late(d))-ExplainedTimes*o.HeldNanoseconds)
+	})
+}
+
 // Drain returns how long after the sending time the last frame left the driver's ring.
 func (o Outcome) Drain() time.Duration {
 	return o.longest(func(d DirectionOutcome) int64 { return d.DrainNanoseconds })

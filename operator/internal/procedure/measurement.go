@@ -163,6 +163,9 @@ func CountsOverTime(stage measure.Stage) bool {
 // never counts, or of one of the search that was interrupted. That may count, and then its peak does.
 func Compact(r measure.Record) measure.Outcome {
 	m := measurementOf(r.Stage)
+	if r.Stage != stageReceiveRate {
+		r.Outcome.HeldNanoseconds = 0
+	}
 	switch {
 	case m == nil:
 		return r.Outcome

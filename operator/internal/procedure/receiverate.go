@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -19,6 +20,11 @@ type receiveRateOf struct{ timed }
 var receiveRateMeasurement = receiveRateOf{timed{base{name: stageReceiveRate, noun: "receive rate"}}}
 
 func (receiveRateOf) countsOverTime(measure.Stage) bool { return true }
+
+// heldBytes is what HeldNanoseconds takes in a record.
+const heldBytes = 24
+
+func (receiveRateOf) recordBytes(measure.Instructions) int { return recordBytes + heldBytes }
 
 func (receiveRateOf) phases(instr measure.Instructions, _ measure.Size) []phase {
 	return single(instr.ReceiveRate != nil)
@@ -119,17 +125,56 @@ func (w *replay) receiveRates(p *part) *v1alpha1.ReceiveRateResult {
 			LossPartsPerMillion:       lossOverTime(r.Outcome),
 		})
 	}
+	out.UpperBoundFramesPerSecond, out.HeldPartsPerMillion = rateBound(p.counted)
 	s := statistics.SpreadOf(rates)
 	out.MeanFramesPerSecond, out.StandardDeviationFramesPerSecond = int64(s.Mean), int64(math.Round(s.StandardDeviation))
 	out.MinFramesPerSecond, out.MaxFramesPerSecond = signed(s.Minimum), signed(s.Maximum)
 	return out
 }
 
+// maxHeldShare is the largest share of a trial for which others may have had the core that sends so that the time bounds a forwarding rate.
+// The bound is then 6.4 % above it.
+const maxHeldShare = 0.03
+
+// isRateBounded reports whether the time for which others had the core that sends bounds what the device forwards without them. Only a device
+// that works on that core does nothing meanwhile, and only one that always has frames in its ring uses all of the time that is left: more is lost
+// than the time explains.
+func isRateBounded(r measure.Record) bool {
+	o := r.Outcome
+	share := o.HeldShare()
+	return o.Hop == measure.HopInline && o.RingFrames > 0 && share > 0 && share <= maxHeldShare &&
+		o.LossOverTime()-measure.ExplainedTimes*share >= overloadedLoss/1e6 && !isUnsteadyBesides(r)
+}
+
+// isUnsteadyBesides reports whether the generator did not send at a steady rate for another reason than that others had its core.
+func isUnsteadyBesides(r measure.Record) bool {
+	r.Outcome.Doubts = slices.DeleteFunc(slices.Clone(r.Outcome.Doubts), func(d measure.Doubt) bool { return isInterruption(d.Code) })
+	return warningsFor(r)[v1alpha1.WarningUnsteadyPacing] != ""
+}
+
+// rateBound returns the mean of the most that a device forwards in the trials without others on the core that sends, and the largest share of a trial for
+// which others had that core; nil where one of the trials has no such bound.
+func rateBound(counted []measure.Record) (framesPerSecond, heldPartsPerMillion *int64) {
+	sum, most := 0.0, 0.0
+	for _, r := range counted {
+		if !isRateBounded(r) {
+			return nil, nil
+		}
+		sum, most = sum+r.Outcome.ForwardingAtMost(), max(most, r.Outcome.HeldShare())
+	}
+	return new(int64(math.Ceil(sum / float64(len(counted))))), new(int64(math.Ceil(most * 1e6)))
+}
+
 // warnReceiveRate warns that the figure is a floor: where a trial lost nothing, the device kept
-// up with the whole load.
+// up with the whole load. And it warns of the time in which others had the core that sends, where that is enough for a doubt.
 func (w *replay) warnReceiveRate(d *warningList, p *part) {
 	w.warnMaximum(d, p, 0, "Receive rate")
 	warnUnsent(d, p, "the receive rate")
+	if bound, held := rateBound(p.counted); bound != nil && slices.Contains(rateDoubtsOf(p.counted), v1alpha1.DoubtUnsteadyPacing) {
+		d.add(v1alpha1.WarningUnsteadyPacing, p.size,
+			"Other work held the core that sends for up to %.2f %% of a trial, and the device works on that core: without it, the receive rate is between what was measured and %d frames/s.",
+			float64(*held)/1e4, *bound)
+	}
 	kept := 0
 	for _, r := range p.counted {
 		if r.Outcome.LossOverTime() == 0 {

@@ -1,10 +1,12 @@
 package procedure
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -73,6 +75,62 @@ func TestReceiveRateOfQueues(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, Results(instr, records).Frames[0].ReceiveRate.Doubts); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Other work on the core that sends and on which the device works leaves a rate with a bound, and no open doubt. Each case but the first lacks one of the
+// conditions, and its rate has none.
+func TestReceiveRateNextToOtherWork(t *testing.T) {
+	for name, test := range map[string]struct {
+		device simulated.Device
+		change func(*measure.Record)
+		bound  int64
+	}{
+		// 500,000 frames in 1 s less twice 12 ms.
+		"1.2 %":                             {change: func(*measure.Record) {}, bound: 512_296},
+		"3 %":                               {change: func(r *measure.Record) { r.Outcome.HeldNanoseconds = 30e6 }, bound: 531_915},
+		"more than 3 %":                     {change: func(r *measure.Record) { r.Outcome.HeldNanoseconds = 30e6 + 1 }},
+		"it is not known for how long":      {change: func(r *measure.Record) { r.Outcome.HeldNanoseconds = 0 }},
+		"the device works elsewhere":        {change: func(r *measure.Record) { r.Outcome.Hop = measure.HopTap }},
+		"the device keeps up":               {device: simulated.HardCap{CapacityFramesPerSecond: 50e6}, change: func(*measure.Record) {}},
+		"the time explains all of the loss": {device: simulated.HardCap{CapacityFramesPerSecond: 1_950_000}, change: func(*measure.Record) {}},
+		"the kernel's queue was full as well": {change: func(r *measure.Record) {
+			r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtKernelQueue, Detail: "the kernel dropped 5 packets"})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			instr, n := receiveRate(), 0
+			if test.device == nil {
+				test.device = hardCap()
+			}
+			b := newBench(test.device)
+			b.spoil = func(r *measure.Record) {
+				if r.Stage != stageReceiveRate {
+					return
+				}
+				r.Outcome.Hop, r.Outcome.RingFrames, r.Outcome.HeldNanoseconds = measure.HopInline, 1024, 12e6
+				r.Outcome.Doubts = append(r.Outcome.Doubts, measure.Doubt{Code: measure.DoubtPreempted, Detail: "the transmit threads waited for 12ms of 1s"})
+				// One trial without a bound leaves none.
+				if n++; n == 2 || test.bound > 0 {
+					test.change(r)
+				}
+			}
+			records, err := b.run(t, instr, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := Results(instr, records).Frames[0].ReceiveRate
+			if !slices.Contains(got.Doubts, v1alpha1.DoubtUnsteadyPacing) {
+				t.Errorf("doubts %v", got.Doubts)
+			}
+			if ptr.Deref(got.UpperBoundFramesPerSecond, 0) != test.bound || (got.HeldPartsPerMillion != nil) != (test.bound > 0) {
+				t.Errorf("%d to %d frames/s, %d ppm, want at most %d", got.MeanFramesPerSecond, ptr.Deref(got.UpperBoundFramesPerSecond, 0), ptr.Deref(got.HeldPartsPerMillion, 0), test.bound)
+			}
+			if test.bound == 512_296 {
+				wantWarning(t, instr, records, v1alpha1.WarningUnsteadyPacing,
+					"Other work held the core that sends for up to 1.20 % of a trial, and the device works on that core: without it, the receive rate is between what was measured and 512296 frames/s.")
 			}
 		})
 	}

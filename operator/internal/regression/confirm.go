@@ -2,6 +2,7 @@ package regression
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -13,6 +14,8 @@ type Leg struct {
 	Value float64
 	// Calibration is the logarithm of the generator's level; NaN where it is not known.
 	Calibration float64
+	// Held is by how much at most other work on the core that sends has lowered Value; 0 where that is not known.
+	Held float64
 }
 
 // Pair is one leg of the old version and one of the new one, right after each other. Which of them is first takes turns.
@@ -37,6 +40,9 @@ type answer struct {
 	old, new []float64
 	// calibrationMoved says that the generator was not the same for both sides.
 	calibrationMoved bool
+	// heldExplains says that other work on the core that sends may explain what the sides differ by, because one was held for longer: more
+	// pairs do not help.
+	heldExplains bool
 }
 
 // ask reads the legs of a question, look by look, until they answer it. The level same is how sure an answer of no
@@ -56,32 +62,31 @@ func (w *walk) ask(q Question, b base, same float64) answer {
 		a.chance = min(1, a.chance*float64(i+1))
 		if len(a.old) < minDifferences && a.kind != Same {
 			// Two pairs answer only that nothing has changed.
-			a.kind = Inconclusive
+			a.kind, a.heldExplains = Inconclusive, false
 		}
 		if w.limit.excludes(q.At, a) {
 			a.kind = Inconclusive
 		}
-		if a.kind != Inconclusive {
+		if a.kind != Inconclusive || a.heldExplains {
 			return a
 		}
 	}
 	return a
 }
 
-// look judges some pairs.
+// look judges some pairs: as they were measured, and as they would be at most without other work on the core that sends. Whatever part of that
+// the work explains, the answer holds for it if it holds for both.
 func (w *walk) look(pairs []Pair, q Question, b base, same float64) answer {
 	a := answer{kind: Inconclusive, low: math.Inf(-1), high: math.Inf(1), chance: 1, asked: len(pairs), calibrationMoved: w.calibrationMovedBetween(pairs)}
-	var differences []float64
-	a.old, a.new, differences = w.counted(pairs, b.deviation)
+	var differences, without []float64
+	a.old, a.new, differences, without = w.counted(pairs, b.deviation)
 	if len(differences) < 2 {
 		return a
 	}
-	mean, err, degrees := difference(differences, b)
-	wide, narrow := student(changeLevel, degrees)*err, student(same, degrees)*err
-	a.size, a.low, a.high = mean, mean-wide, mean+wide
-	a.chance = 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degrees)}.CDF(-math.Abs(mean)/err)
-	if len(pairs)-len(differences) <= len(pairs)/outlierPairs {
-		a.kind = w.settings.read(mean, wide, narrow, q.Direction)
+	fewOutliers := len(pairs)-len(differences) <= len(pairs)/outlierPairs
+	a = w.read(a, differences, fewOutliers, q, b, same)
+	if !slices.Equal(differences, without) {
+		a = weaker(a, w.read(a, without, fewOutliers, q, b, same))
 	}
 	if a.calibrationMoved && a.kind != Same {
 		a.kind = Inconclusive
@@ -89,8 +94,42 @@ func (w *walk) look(pairs []Pair, q Question, b base, same float64) answer {
 	return a
 }
 
-// counted returns the legs of the pairs that count, and their differences.
-func (w *walk) counted(pairs []Pair, deviation float64) (before, after, differences []float64) {
+// read returns an answer with what some differences say.
+func (w *walk) read(a answer, differences []float64, fewOutliers bool, q Question, b base, same float64) answer {
+	mean, err, degrees := difference(differences, b)
+	wide, narrow := student(changeLevel, degrees)*err, student(same, degrees)*err
+	a.kind, a.size, a.low, a.high = Inconclusive, mean, mean-wide, mean+wide
+	a.chance = 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degrees)}.CDF(-math.Abs(mean)/err)
+	if fewOutliers {
+		a.kind = w.settings.read(mean, wide, narrow, q.Direction)
+	}
+	return a
+}
+
+// weaker returns the answer that holds where either of two may be true: of two changes for the same side the smaller one, with an interval that
+// holds both.
+func weaker(a, other answer) answer {
+	isChange := func(a answer) bool { return a.kind == Regression || a.kind == Improvement || a.kind == Minor }
+	low, high, chance := min(a.low, other.low), max(a.high, other.high), max(a.chance, other.chance)
+	sameSide := a.size*other.size > 0
+	switch {
+	case isChange(a) && isChange(other) && sameSide:
+		if math.Abs(other.size) < math.Abs(a.size) {
+			a.kind, a.size = other.kind, other.size
+		}
+	case a.kind == Same && (other.kind == Same || other.kind == Minor):
+	case a.kind == Minor && other.kind == Same:
+		a.kind, a.size = Same, other.size
+	default:
+		a.heldExplains = a.kind != Inconclusive && other.kind != Inconclusive
+		a.kind = Inconclusive
+	}
+	a.low, a.high, a.chance = low, high, chance
+	return a
+}
+
+// counted returns the legs of the pairs that count, their differences, and what these are at most without other work on the core that sends.
+func (w *walk) counted(pairs []Pair, deviation float64) (before, after, differences, without []float64) {
 	for _, p := range pairs {
 		before, after = append(before, p.Old.Value), append(after, p.New.Value)
 	}
@@ -101,9 +140,10 @@ func (w *walk) counted(pairs []Pair, deviation float64) (before, after, differen
 		if math.Abs(p.Old.Value-middleBefore) <= limit && math.Abs(p.New.Value-middleAfter) <= limit {
 			before, after = append(before, p.Old.Value), append(after, p.New.Value)
 			differences = append(differences, p.New.Value-p.Old.Value)
+			without = append(without, p.New.Value+p.New.Held-p.Old.Value-p.Old.Held)
 		}
 	}
-	return before, after, differences
+	return before, after, differences, without
 }
 
 // difference returns the mean of differences, its standard error and the degrees of freedom of that. The deviation is

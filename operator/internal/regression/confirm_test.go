@@ -71,7 +71,7 @@ func TestOneLegIsLeftOut(t *testing.T) {
 	w := &walk{settings: Default()}
 	pairs := make([]Pair, 8)
 	for i := range pairs {
-		pairs[i] = Pair{Leg{0.001 * float64(i%2), math.NaN()}, Leg{0.001 * float64(i%3), math.NaN()}}
+		pairs[i] = Pair{Leg{Value: 0.001 * float64(i%2), Calibration: math.NaN()}, Leg{Value: 0.001 * float64(i%3), Calibration: math.NaN()}}
 	}
 	pairs[1].New.Value = -0.1
 	b := base{count: 30, deviation: 0.002, degrees: 31}
@@ -94,6 +94,66 @@ func TestValidate(t *testing.T) {
 	} {
 		if s.Validate() == nil {
 			t.Errorf("%+v is taken", s)
+		}
+	}
+}
+
+// TestHeldCores checks pairs in which other work had the core that sends: as long on both sides it hides no fall, and a fall that it may explain because it is
+// longer on one side is none.
+func TestHeldCores(t *testing.T) {
+	for name, test := range map[string]struct {
+		fall, oldHeld, newHeld float64
+		found, explained       bool
+	}{
+		"as long on both sides":              {fall: -0.03, oldHeld: 0.015, newHeld: 0.015, found: true},
+		"longer on the new side":             {fall: -0.025, oldHeld: 0.007, newHeld: 0.019, explained: true},
+		"longer, and a fall beyond it":       {fall: -0.05, oldHeld: 0.007, newHeld: 0.019, found: true},
+		"longer on the old side, and a fall": {fall: -0.03, oldHeld: 0.012, newHeld: 0.01, found: true},
+	} {
+		for seed := range uint64(20) {
+			b := newBed(seed, 0.002, 80).step(60, test.fall).draw()
+			b.oldHeld, b.newHeld = test.oldHeld, test.newHeld
+			events := b.walk()
+			if got := those(events, Regression); (len(got) > 0) != test.found {
+				t.Errorf("%s, seed %d: %+v", name, seed, got)
+			} else if test.found && (got[0].Low > test.fall || got[0].High < test.fall || got[0].High > 0) {
+				t.Errorf("%s, seed %d: %v to %v does not hold %v", name, seed, got[0].Low, got[0].High, test.fall)
+			}
+			got := those(events, Inconclusive)
+			if test.explained && (len(got) == 0 || !got[0].HeldExplains || got[0].Wanted != 0) {
+				t.Errorf("%s, seed %d: %+v", name, seed, events)
+			}
+		}
+	}
+}
+
+// TestWeaker checks which of two answers holds where either may be true.
+func TestWeaker(t *testing.T) {
+	of := func(kind Kind, size float64) answer {
+		return answer{kind: kind, size: size, low: size - 0.01, high: size + 0.01, chance: -size}
+	}
+	for name, test := range map[string]struct {
+		a, other  answer
+		kind      Kind
+		size      float64
+		explained bool
+	}{
+		"the same":              {of(Same, -0.001), of(Same, 0.002), Same, -0.001, false},
+		"two falls":             {of(Regression, -0.05), of(Regression, -0.03), Regression, -0.03, false},
+		"a small fall":          {of(Regression, -0.011), of(Minor, -0.009), Minor, -0.009, false},
+		"a small fall, or none": {of(Minor, -0.006), of(Same, -0.001), Same, -0.001, false},
+		"a fall, or none":       {of(Regression, -0.02), of(Same, -0.001), Inconclusive, -0.02, true},
+		"none, or a fall":       {of(Same, -0.001), of(Regression, -0.02), Inconclusive, -0.001, true},
+		"a fall, or a rise":     {of(Regression, -0.02), of(Improvement, 0.02), Inconclusive, -0.02, true},
+		"a fall, or not known":  {of(Regression, -0.02), of(Inconclusive, -0.01), Inconclusive, -0.02, false},
+		"not known, or a rise":  {of(Inconclusive, 0.01), of(Improvement, 0.02), Inconclusive, 0.01, false},
+	} {
+		got := weaker(test.a, test.other)
+		if got.kind != test.kind || got.size != test.size || got.heldExplains != test.explained {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got.low != min(test.a.low, test.other.low) || got.high != max(test.a.high, test.other.high) || got.chance != max(test.a.chance, test.other.chance) {
+			t.Errorf("%s: the interval or the chance is of one answer alone: %+v", name, got)
 		}
 	}
 }

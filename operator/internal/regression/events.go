@@ -85,4 +85,7 @@ type Event struct {
 	Pairs, Wanted int
 	// GeneratorDiffers says that there is no answer because the generator was not the same for both sides of the pairs.
 	GeneratorDiffers bool
+	// HeldExplains says that there is no answer because other work had the core that sends for longer on one side of the pairs, which may explain the
+	// difference.
+	HeldExplains bool
 }

@@ -82,7 +82,9 @@ func (r *recorded) pairsOf(q question) []Pair {
 	return pairs
 }
 
-func legOf(p series.Point) Leg { return Leg{p.LogValue(), p.LogCalibration()} }
+func legOf(p series.Point) Leg {
+	return Leg{Value: p.LogValue(), Calibration: p.LogCalibration(), Held: p.LogHeld()}
+}
 
 // Pairs implements Legs.
 func (r *recorded) Pairs(q Question, count int) []Pair {

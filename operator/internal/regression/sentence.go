@@ -57,6 +57,9 @@ func (j *judging) sentence(out Judgment) string {
 	case ReasonBelowFloor:
 		return j.belowFloorWords()
 	case ReasonNoise:
+		if e := j.lastEvent(); e.HeldExplains {
+			return fmt.Sprintf("%d pairs of interleaved runs differ, and other work had the core that sends for longer on one side, which may explain it: keep that work off the core, or accept the change if the version itself makes it", e.Pairs)
+		}
 		return fmt.Sprintf("%d pairs of interleaved runs do not show whether there is a change of %s: make the testbed quieter", j.lastEvent().Pairs, effect)
 	case ReasonFewRuns:
 		return j.few()

@@ -255,6 +255,7 @@ func (w *walk) event(x suspicion, a answer) Event {
 		e.Size = x.size
 	}
 	e.GeneratorDiffers = a.kind == Inconclusive && a.calibrationMoved
+	e.HeldExplains = a.kind == Inconclusive && a.heldExplains
 	return e
 }
 

@@ -19,6 +19,8 @@ type bed struct {
 	answers int
 	// calibration is that of the legs of each side.
 	oldCalibration, newCalibration float64
+	// held is the share of the time for which other work has the core that sends while each side is measured.
+	oldHeld, newHeld float64
 }
 
 func newBed(seed uint64, deviation float64, runs int) *bed {
@@ -61,7 +63,9 @@ func (b *bed) Pairs(q Question, count int) []Pair {
 		count = min(count, b.answers)
 	}
 	for len(b.pairs[q]) < count {
-		b.pairs[q] = append(b.pairs[q], Pair{Leg{b.deploy(q.Old, q.At), b.oldCalibration}, Leg{b.deploy(q.New, q.At), b.newCalibration}})
+		b.pairs[q] = append(b.pairs[q], Pair{
+			Leg{b.deploy(q.Old, q.At), b.oldCalibration, -math.Log1p(-2 * b.oldHeld)}, Leg{b.deploy(q.New, q.At), b.newCalibration, -math.Log1p(-2 * b.newHeld)},
+		})
 	}
 	return b.pairs[q][:count]
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/platform"
@@ -50,7 +52,7 @@ func Points(doc Document, subject series.Subject, execution string, leg *series.
 			Time: doc.Run.CompletionTime.UTC(), Run: doc.Run.Name, Execution: execution,
 			Value: worst.Value, Unit: string(worst.Unit), LowerIsBetter: figure.Describe(f.Metric).Better == figure.Lower,
 			Repeats: worst.Values, Bound: worst.Bound, Cause: worst.Cause, Doubts: worst.Codes(), Warnings: warningsOf(doc, f.Size),
-			CalibrationLevel: calibrationOf(doc, f.Size), Platform: platformDigest, PlatformParts: parts, Subject: subject, Leg: leg,
+			UpperBound: ptr.Deref(worst.UpperBound, 0), CalibrationLevel: calibrationOf(doc, f.Size), Platform: platformDigest, PlatformParts: parts, Subject: subject, Leg: leg,
 		})
 	}
 	if len(out) == 0 {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,5 +101,26 @@ func TestPointsRefuse(t *testing.T) {
 	doc.Run.CompletionTime = nil
 	if _, err := Points(doc, series.Subject{}, "", nil); err == nil || !strings.Contains(err.Error(), "no completion time") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestBoundOfAPoint checks that a receive rate next to other work is a value of its series, with what the rate is at most without that work.
+func TestBoundOfAPoint(t *testing.T) {
+	run, records := fixture(t)
+	run.Status.Results[0].ReceiveRate = &v1alpha1.ReceiveRateResult{
+		MeanFramesPerSecond: 500_000, UpperBoundFramesPerSecond: new(int64(512_296)), HeldPartsPerMillion: new(int64(12_000)), Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing},
+		Trials: []v1alpha1.ReceiveRateTrial{{Trial: 1, ForwardingFramesPerSecond: 500_000, LossPartsPerMillion: 500_000}},
+	}
+	doc, err := Build(run, Source{Trials: records}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, err := Points(doc, series.Subject{}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(points, func(p series.Point) bool { return strings.HasPrefix(p.Figure, "ReceiveRateFramesPerSecond ") })
+	if at < 0 || points[at].NoValue() != "" || points[at].UpperBound != 512_296 || len(points[at].Doubts) != 1 || points[at].Validate() != nil {
+		t.Errorf("at %d of %+v", at, points)
 	}
 }

@@ -161,6 +161,7 @@ func columns() []column {
 			},
 		},
 		{"bound", func(p Point) string { return string(p.Bound) }, func(p *Point, cell string) error { p.Bound = figure.Bound(cell); return nil }},
+		whole("upperBound", false, func(p *Point) *int64 { return &p.UpperBound }),
 		text("cause", func(p *Point) *string { return &p.Cause }),
 		texts("doubts", func(p *Point) *[]v1alpha1.DoubtCode { return &p.Doubts }),
 		texts("warnings", func(p *Point) *[]string { return &p.Warnings }),

@@ -1,6 +1,6 @@
 // Package series keeps every figure of every run as a point of a series, and reads and writes series as JSON lines and CSV.
 // A point that is a floor, irregular or in doubt is kept, and is never a value: Series lists it among those that
-// say why they are none.
+// say why they are none. A doubt that is no more than that other work held the core that sends leaves a value with a bound.
 package series
 
 import (
@@ -9,6 +9,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -17,7 +18,7 @@ import (
 
 // Key identifies a series.
 type Key struct {
-	// Namespace is that of the suite. It is empty for points of documents, and for those that were exported before there was this field.
+	// Namespace is that of the suite. It is empty for points of documents and files to which no one gave one: they are a separate series.
 	Namespace string `json:"namespace,omitempty"`
 	// Experiment is the digest or the name of what was measured: traffic, measurement, topology and generator.
 	Experiment string `json:"experiment"`
@@ -32,6 +33,12 @@ func (k Key) String() string {
 		return k.Namespace + "/" + series
 	}
 	return series
+}
+
+// bare returns the key without its namespace.
+func (k Key) bare() Key {
+	k.Namespace = ""
+	return k
 }
 
 // Subject is what was tested.
@@ -101,6 +108,8 @@ type Point struct {
 	// Doubts are why the device's value may be another one, Warnings what else the run says.
 	Doubts   []v1alpha1.DoubtCode `json:"doubts,omitempty"`
 	Warnings []string             `json:"warnings,omitempty"`
+	// UpperBound is the most that the value would be without other work on the core that sends, and Value the least; 0 where it is not known.
+	UpperBound int64 `json:"upperBound,omitempty"`
 	// CalibrationLevel is what the generator reached without the device, in its own unit; 0 where it is not known.
 	CalibrationLevel int64 `json:"calibrationLevel,omitempty"`
 	// Platform is the digest of the nodes' fingerprints and of the versions, PlatformParts what it is made of.
@@ -116,17 +125,12 @@ type Point struct {
 
 // id identifies a point in a store.
 func (p Point) id() string {
-	id := p.Experiment + "\x00" + p.Testbed + "\x00" + p.Figure + "\x00" + p.Run
-	if p.Namespace != "" || p.RunUID != "" {
-		id += "\x00" + p.Namespace + "\x00" + p.RunUID
-	}
-	return id
+	return strings.Join([]string{p.Experiment, p.Testbed, p.Figure, p.Run, p.Namespace, p.RunUID}, "\x00")
 }
 
-// bare returns the point without its namespace and the UID of its run, as it was exported before there were these fields.
-func (p Point) bare() Point {
-	p.Namespace, p.RunUID = "", ""
-	return p
+// openDoubts returns the doubts that no bound limits.
+func (p Point) openDoubts() []v1alpha1.DoubtCode {
+	return slices.DeleteFunc(slices.Clone(p.Doubts), func(code v1alpha1.DoubtCode) bool { return code == v1alpha1.DoubtUnsteadyPacing && p.UpperBound > 0 })
 }
 
 // NoValue returns why a point is no value of the device, in words; empty for a value.
@@ -138,8 +142,8 @@ func (p Point) NoValue() string {
 		return "a bound: the device's value may be beyond it"
 	case slices.Contains(p.Doubts, v1alpha1.DoubtIrregularResult):
 		return "the search was irregular"
-	case len(p.Doubts) > 0:
-		return "in doubt: " + string(p.Doubts[0])
+	case len(p.openDoubts()) > 0:
+		return "in doubt: " + string(p.openDoubts()[0])
 	case p.Value <= 0:
 		return "0: no share of it can be taken"
 	}
@@ -194,6 +198,9 @@ func (p Point) Validate() error {
 	if !slices.Contains([]figure.Bound{"", figure.Exact, figure.AtLeast, figure.AtMost}, p.Bound) {
 		refuse("bound is %q: give Exact, AtLeast or AtMost", p.Bound)
 	}
+	if p.UpperBound != 0 && (p.UpperBound < p.Value || p.LowerIsBetter) {
+		refuse("upperBound is %d: give 0 where it is not known, and at least the value where more is better", p.UpperBound)
+	}
 	if p.CalibrationLevel < 0 {
 		refuse("calibrationLevel is %d: give 0 where it is not known", p.CalibrationLevel)
 	}
@@ -239,6 +246,14 @@ func (p Point) LogValue() float64 {
 		return -math.Log(float64(p.Value))
 	}
 	return math.Log(float64(p.Value))
+}
+
+// LogHeld returns by how much at most other work on the core that sends has lowered LogValue; 0 where no bound is known.
+func (p Point) LogHeld() float64 {
+	if p.UpperBound <= 0 || p.Value <= 0 {
+		return 0
+	}
+	return math.Log(float64(p.UpperBound) / float64(p.Value))
 }
 
 // LogCalibration returns the logarithm of the generator's level; NaN where it is not known.

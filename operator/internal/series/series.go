@@ -3,6 +3,7 @@ package series
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,7 +68,7 @@ func (g *Grouper) Add(p Point) {
 
 // Split returns the series of the points that were added, as the function Split does, and has no points afterwards.
 func (g *Grouper) Split() (all []Series, refused []Refused) {
-	g.join()
+	named := g.named()
 	out := slices.SortedFunc(maps.Values(g.byKey), func(a, b *Series) int {
 		return cmp.Or(strings.Compare(a.Experiment, b.Experiment), strings.Compare(a.Testbed, b.Testbed), strings.Compare(a.Figure, b.Figure), strings.Compare(a.Namespace, b.Namespace))
 	})
@@ -77,7 +78,7 @@ func (g *Grouper) Split() (all []Series, refused []Refused) {
 		slices.SortStableFunc(s.Runs, byTime)
 		slices.SortStableFunc(s.Legs, byTime)
 		s.settle()
-		if err := s.check(); err != nil {
+		if err := errors.Join(s.checkNamespace(named[s.Key]), s.check()); err != nil {
 			refused = append(refused, Refused{*s, err})
 			continue
 		}
@@ -86,24 +87,28 @@ func (g *Grouper) Split() (all []Series, refused []Refused) {
 	return all, refused
 }
 
-// join adds points without a namespace to the series of the only namespace that has their key. Points that were exported before there was that
-// field have none, and neither do those of documents.
-func (g *Grouper) join() {
-	namespaces := map[Key][]Key{}
+// named returns a namespace that has a series too, by the key of that series without a namespace.
+func (g *Grouper) named() map[Key]string {
+	namespaces := map[Key]string{}
 	for key := range g.byKey {
-		bare := key
-		if bare.Namespace = ""; bare != key && g.byKey[bare] != nil {
-			namespaces[bare] = append(namespaces[bare], key)
+		if bare := key.bare(); bare != key {
+			namespaces[bare] = max(namespaces[bare], key.Namespace)
 		}
 	}
-	for bare, keys := range namespaces {
-		if len(keys) > 1 {
-			continue
-		}
-		s, more := g.byKey[keys[0]], g.byKey[bare]
-		s.Runs, s.Legs = append(s.Runs, more.Runs...), append(s.Legs, more.Legs...)
-		delete(g.byKey, bare)
+	return namespaces
+}
+
+// checkNamespace returns an error for points without a namespace whose series a namespace has too: nothing says whether they are of it.
+func (s Series) checkNamespace(namespace string) error {
+	if namespace == "" {
+		return nil
 	}
+	return fmt.Errorf("series %s has points without a namespace, and points of namespace %q: %s", s.Key, namespace, nameIt(namespace))
+}
+
+// nameIt says how points get a namespace.
+func nameIt(namespace string) string {
+	return fmt.Sprintf("add those without one with `kubectl vnfbench series --namespace %s` where they are of it, and keep them in another folder or file where not", namespace)
 }
 
 // settle drops points that are there twice, and gives runs other names that have the name of an earlier one and another UID. A leg is of the latest
@@ -159,16 +164,13 @@ func (s *Series) settle() {
 	}
 }
 
-// equal reports whether two points of one series and run say the same. One of them may have been exported without its namespace and its run's UID.
+// equal reports whether two points say the same.
 func equal(a, b Point) bool {
-	if a.RunUID != "" && b.RunUID != "" && a.RunUID != b.RunUID {
-		return false
-	}
-	first, err := encode(a.bare())
+	first, err := encode(a)
 	if err != nil {
 		return false
 	}
-	second, err := encode(b.bare())
+	second, err := encode(b)
 	return err == nil && bytes.Equal(first, second)
 }
 

@@ -34,7 +34,9 @@ func plain(run string, value int64) Point {
 func TestBothFormsKeepEverything(t *testing.T) {
 	formula := plain("=cmd()", -5)
 	formula.Cause, formula.Document = "-1", "'=text"
-	points := []Point{full(), plain("b", 0), formula}
+	bounded := plain("c", 7)
+	bounded.UpperBound = 8
+	points := []Point{full(), plain("b", 0), formula, bounded}
 	for name, form := range map[string]struct {
 		write func(*bytes.Buffer, []Point) error
 		read  func(*bytes.Buffer) ([]Point, error)
@@ -123,6 +125,13 @@ func TestNoValue(t *testing.T) {
 		"irregular":       {func(p *Point) { p.Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtIrregularResult} }, "irregular"},
 		"in doubt":        {func(p *Point) { p.Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtLateFrames} }, "in doubt: LateFrames"},
 		"zero":            {func(p *Point) { p.Value = 0 }, "0"},
+		"next to other work, with a bound": {func(p *Point) {
+			p.Doubts, p.UpperBound = []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing}, 6
+		}, ""},
+		"next to other work, without one": {func(p *Point) { p.Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing} }, "in doubt: UnsteadyPacing"},
+		"with a bound, and in another doubt": {func(p *Point) {
+			p.Doubts, p.UpperBound = []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtQueueGrowing}, 6
+		}, "in doubt: QueueGrowing"},
 	} {
 		p := plain("a", 5)
 		test.change(&p)
@@ -221,110 +230,6 @@ func TestOneWriter(t *testing.T) {
 	points, err := s.Points()
 	if diff := cmp.Diff([]Point{plain("a", 1), plain("b", 2)}, points); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
-	}
-}
-
-// of returns a point of a suite in a namespace, whose run has a UID.
-func of(namespace, run, uid string, value int64) Point {
-	p := plain(run, value)
-	p.Namespace, p.RunUID, p.Execution = namespace, uid, run+"-execution"
-	return p
-}
-
-// TestNamespacesAreApart checks that suites of one name in two namespaces, whose runs have the same names, are two series of one store.
-func TestNamespacesAreApart(t *testing.T) {
-	s, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	for _, namespace := range []string{"a", "b"} {
-		for i := range int64(2) {
-			if n, err := s.Append(of(namespace, fmt.Sprint("nightly-", i), namespace+fmt.Sprint(i), 7+i)); n != 1 || err != nil {
-				t.Errorf("%s: stored %d: %v", namespace, n, err)
-			}
-		}
-	}
-	points, err := s.Points()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := Group(append(points, plain("by-hand", 3)))
-	if err != nil || len(all) != 3 || len(all[0].Runs) != 1 || all[1].Namespace != "a" || all[2].Namespace != "b" || len(all[1].Runs) != 2 || len(all[2].Runs) != 2 {
-		t.Errorf("%+v, %v", all, err)
-	}
-	if got, want := all[1].Key.String(), "a/router on lab: goodput"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-// TestOlderExports checks that points that were exported without a namespace and UIDs stay in their series, and are not stored again.
-func TestOlderExports(t *testing.T) {
-	s, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	older := of("bench", "nightly-1", "u1", 1).bare()
-	if _, err := s.Append(older); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := s.Append(of("bench", "nightly-1", "u1", 1), of("bench", "nightly-2", "u2", 2)); n != 1 || err != nil {
-		t.Errorf("stored %d: %v", n, err)
-	}
-	points, err := s.Points()
-	if err != nil {
-		t.Fatal(err)
-	}
-	// An import may bring both forms.
-	all, err := Group(append(points, of("bench", "nightly-1", "u1", 1)))
-	if err != nil || len(all) != 1 || len(all[0].Runs) != 2 || all[0].Namespace != "bench" {
-		t.Errorf("%+v, %v", all, err)
-	}
-}
-
-// TestNumbersThatBeginAgain checks a suite whose measurements were exported and deleted, and that was made again: its runs have the names of
-// earlier ones, and legs are of those that were measured last.
-func TestNumbersThatBeginAgain(t *testing.T) {
-	leg := func(run, uid string, value int64) Point {
-		p := of("bench", run, uid, value)
-		p.Leg = &Leg{"nightly-1", "Step", "nightly-0", New, 1}
-		return p
-	}
-	points := []Point{of("bench", "nightly-0", "a", 1), of("bench", "nightly-1", "b", 2), leg("leg", "c", 3), of("bench", "nightly-0", "d", 4), of("bench", "nightly-1", "e", 5), leg("leg", "f", 6)}
-	s, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	for _, p := range points {
-		if n, err := s.Append(p); n != 1 || err != nil {
-			t.Errorf("stored %d: %v", n, err)
-		}
-	}
-	all, err := Group(points)
-	if err != nil || len(all) != 1 {
-		t.Fatalf("%+v, %v", all, err)
-	}
-	var got []string
-	for _, p := range all[0].Runs {
-		got = append(got, p.Run+" "+p.Execution)
-	}
-	for _, p := range all[0].Legs {
-		got = append(got, p.Run+" of "+p.Leg.Run+" and "+p.Leg.OldRun)
-	}
-	want := []string{"nightly-0 nightly-0-execution", "nightly-1 nightly-1-execution", "nightly-0#2 nightly-0-execution#2", "nightly-1#2 nightly-1-execution#2",
-		"leg of nightly-1 and nightly-0", "leg#2 of nightly-1#2 and nightly-0#2"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if points[5].Leg.Run != "nightly-1" {
-		t.Error("the point itself was changed")
-	}
-	changed := of("bench", "nightly-1", "b", 2)
-	changed.Value = 9
-	if _, err := Group(append(points, changed)); err == nil || !strings.Contains(err.Error(), `has run "nightly-1" twice`) {
-		t.Errorf("one run with two values: %v", err)
 	}
 }
 

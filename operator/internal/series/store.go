@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,6 +38,8 @@ type Store struct {
 	lock   *os.File
 	// known has the digest of each point's line by the digest of its identity.
 	known map[[16]byte][16]byte
+	// namespaces has the namespace of each series' first point by the digest of its key without one.
+	namespaces map[[16]byte]string
 	// segments is how many files there are, bytes the size of the last one.
 	segments, bytes int
 }
@@ -51,13 +54,15 @@ func Open(folder string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", folder, err)
 	}
-	s := &Store{folder: folder, lock: held, known: map[[16]byte][16]byte{}}
+	s := &Store{folder: folder, lock: held, known: map[[16]byte][16]byte{}, namespaces: map[[16]byte]string{}}
 	err = mend(folder)
 	if err == nil {
 		err = s.each(func(p Point) error {
 			line, err := encode(p)
 			if err == nil {
 				s.known[digest([]byte(p.id()))] = digest(line)
+				// A store of both, which only another program can make, is read, and refused where it is judged.
+				_ = s.note(s.namespaces, p)
 			}
 			return err
 		})
@@ -202,10 +207,10 @@ func (s *Store) Points() ([]Point, error) {
 }
 
 // Append stores points and returns how many were new. A point that the store has already is left out, so that a caller that does
-// not know whether its last call was done can call again. So is one that the store has without its namespace and its run's UID.
+// not know whether its last call was done can call again. A series has a namespace in all of its points, or in none.
 // Where one point cannot be stored, none is.
 func (s *Store) Append(points ...Point) (stored int, err error) {
-	added := map[[16]byte][16]byte{}
+	added, namespaces := map[[16]byte][16]byte{}, map[[16]byte]string{}
 	var lines [][]byte
 	for _, p := range points {
 		line, err := encode(p)
@@ -220,8 +225,11 @@ func (s *Store) Append(points ...Point) (stored int, err error) {
 		if ok && known != content {
 			return 0, fmt.Errorf("point %s of run %q: %w", p.Key, p.Run, ErrConflict)
 		}
-		if ok || s.hasBare(p) {
+		if ok {
 			continue
+		}
+		if err := s.note(namespaces, p); err != nil {
+			return 0, fmt.Errorf("point %s of run %q: %w", p.Key, p.Run, err)
 		}
 		added[id] = content
 		lines = append(lines, line)
@@ -235,18 +243,27 @@ func (s *Store) Append(points ...Point) (stored int, err error) {
 	for id, content := range added {
 		s.known[id] = content
 	}
+	maps.Copy(s.namespaces, namespaces)
 	return len(lines), nil
 }
 
-// hasBare reports whether the store has a point without its namespace and its run's UID, from an export before there were these fields.
-func (s *Store) hasBare(p Point) bool {
-	bare := p.bare()
-	known, ok := s.known[digest([]byte(bare.id()))]
-	if !ok || bare.id() == p.id() {
-		return false
+// note adds the namespace of a point's series to those that are added, unless the series is known. It returns an error where a series has a namespace in
+// some points alone: nothing says whether the others are of it.
+func (s *Store) note(added map[[16]byte]string, p Point) error {
+	id := digest([]byte(p.Key.bare().String()))
+	first, ok := s.namespaces[id]
+	if !ok {
+		first, ok = added[id]
 	}
-	line, err := encode(bare)
-	return err == nil && digest(line) == known
+	switch {
+	case !ok:
+		added[id] = p.Namespace
+	case first != "" && p.Namespace == "":
+		return fmt.Errorf("it has no namespace, and the store has this series in namespace %q: %s", first, nameIt(first))
+	case first == "" && p.Namespace != "":
+		return fmt.Errorf("the store has this series without a namespace: begin another folder, and import the points of this one there with --namespace %s where they are of it", p.Namespace)
+	}
+	return nil
 }
 
 // write adds lines to the last file, or to a new one where that is long. The lines of one call are in one file, and are on the disk

@@ -118,6 +118,8 @@ func TestValueOf(t *testing.T) {
 		"split":         {`{"figure": "ReceiveRateFramesPerSecond 64"}`, `{"value": 6, "bound": "Exact"}`, 6, ""},
 		"a floor":       {`{"bound": "AtLeast"}`, `{"figure": "ReceiveRateFramesPerSecond 64", "value": 7}`, 0, "AtLeast 7"},
 		"in doubt":      {`{"doubts": ["QueueGrowing"]}`, `{"figure": "ReceiveRateFramesPerSecond 64", "value": 8}`, 0, "8 in doubt: QueueGrowing"},
+		"with a bound":  {`{"doubts": ["UnsteadyPacing"]}`, `{"figure": "ReceiveRateFramesPerSecond 64", "value": 9, "upperBound": 10}`, 9, ""},
+		"without one":   {`{"doubts": ["UnsteadyPacing"]}`, `{"figure": "ReceiveRateFramesPerSecond 64", "value": 9}`, 0, "9 in doubt: UnsteadyPacing"},
 	}
 	for name, test := range tests {
 		m := &v1alpha1.BenchmarkMeasurement{}

@@ -106,10 +106,11 @@ func Summarize(executions []Execution, unchanged int) Summary {
 
 // point has the fields of a point that are read here.
 type point struct {
-	Figure string   `json:"figure"`
-	Value  int64    `json:"value"`
-	Bound  string   `json:"bound"`
-	Doubts []string `json:"doubts"`
+	Figure     string   `json:"figure"`
+	Value      int64    `json:"value"`
+	Bound      string   `json:"bound"`
+	Doubts     []string `json:"doubts"`
+	UpperBound int64    `json:"upperBound"`
 }
 
 // ValueOf returns the value of a metric that a measurement keeps. Where it is a bound or in doubt it is 0, and why says so.
@@ -125,7 +126,8 @@ func ValueOf(m *v1alpha1.BenchmarkMeasurement, metric v1alpha1.Metric) (value in
 		case name != string(metric):
 		case p.Bound != "" && p.Bound != "Exact":
 			return 0, fmt.Sprintf("%s %d", p.Bound, p.Value), nil
-		case len(p.Doubts) > 0:
+		// An upper bound limits what other work on the core that sends explains.
+		case len(p.Doubts) > 1 || len(p.Doubts) == 1 && (p.Doubts[0] != string(v1alpha1.DoubtUnsteadyPacing) || p.UpperBound == 0):
 			return 0, fmt.Sprintf("%d in doubt: %s", p.Value, strings.Join(p.Doubts, ", ")), nil
 		default:
 			return p.Value, "", nil

@@ -94,6 +94,25 @@ func judge(spec *v1alpha1.SuiteRegression, h *history, before *v1alpha1.Regressi
 	return j.after, nil
 }
 
+// Measured is a measurement of a suite with its points.
+type Measured struct {
+	Measurement *v1alpha1.BenchmarkMeasurement
+	Points      []series.Point
+}
+
+// Judge judges measurements as the operator does after an execution, and names the next confirmation. before is the status of the last judgment of the
+// execution, whose confirmation has succeeded. It is pure.
+func Judge(spec *v1alpha1.SuiteRegression, execution string, measured []Measured, before *v1alpha1.RegressionStatus) (*v1alpha1.RegressionStatus, error) {
+	h := newHistory(execution)
+	for _, m := range measured {
+		if err := h.add(m.Measurement, m.Points, nil); err != nil {
+			return nil, err
+		}
+	}
+	h.group()
+	return judge(spec, h, before, ending{})
+}
+
 func acknowledgementsOf(spec *v1alpha1.SuiteRegression) []regression.Acknowledgement {
 	out := make([]regression.Acknowledgement, len(spec.Acknowledgements))
 	for i, a := range spec.Acknowledgements {

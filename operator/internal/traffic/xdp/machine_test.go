@@ -119,6 +119,9 @@ func TestBusyMachineIsMarked(t *testing.T) {
 	if !slices.ContainsFunc(o.Doubts, func(d measure.Doubt) bool { return d.Code == measure.DoubtPreempted }) || o.LongestAwayNanoseconds == 0 {
 		t.Errorf("a process span on CPU %d, and the doubts are %+v, the longest time away %v", d.cpus[0], o.Doubts, time.Duration(o.LongestAwayNanoseconds))
 	}
+	if o.HeldNanoseconds < d.held.waited.Nanoseconds() || o.HeldNanoseconds == 0 {
+		t.Errorf("the thread waited for %v, and others are said to have had its core for %v", d.held.waited, time.Duration(o.HeldNanoseconds))
+	}
 	// A turn of the process is longer than this ring.
 	d.config.RingFrames = 64
 	marked := 0

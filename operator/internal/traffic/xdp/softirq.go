@@ -217,21 +217,33 @@ func (d *Driver) othersIn(trial measure.Trial, thread int, t taken) float64 {
 // Up to awayShare of the trial counts as none, unless frames are missing: there, what came beyond the rate at which packets
 // come while nothing is sent may have come in one piece, and counts where that is longer than the ring lasts.
 func (d *Driver) shared(trial measure.Trial, thread int, t taken, o measure.Outcome) time.Duration {
-	others, mine, fastest := d.othersIn(trial, thread, t), d.ownOf(trial, thread, t), d.fastest[sizeOf(trial)][thread]
-	if fastest == 0 || t.seconds <= 0 || t.left == 0 {
-		return 0
-	}
-	took := func(packets float64) time.Duration {
-		inTrial := min(1, trial.Duration().Seconds()/t.seconds)
-		return min(time.Duration(inTrial*packets/max(1, mine.perFrame)/fastest*float64(time.Second)), trial.Duration())
-	}
-	if all := took(others); float64(all) > awayShare*float64(trial.Duration()) {
+	others, mine := d.othersIn(trial, thread, t), d.ownOf(trial, thread, t)
+	if all := d.tookFrom(trial, thread, t, others); float64(all) > awayShare*float64(trial.Duration()) {
 		return all
 	}
-	if piece := took(max(0, others-t.others-scatters*mine.scatter*t.left)); piece > d.bridged(trial, thread, o) {
+	if piece := d.tookFrom(trial, thread, t, max(0, others-t.others-scatters*mine.scatter*t.left)); piece > d.bridged(trial, thread, o) {
 		return piece
 	}
 	return 0
+}
+
+// tookFrom returns for how long so many packets of others had a thread's core in a trial; 0 where the thread's rate is not known.
+func (d *Driver) tookFrom(trial measure.Trial, thread int, t taken, packets float64) time.Duration {
+	fastest := d.fastest[sizeOf(trial)][thread]
+	if !(fastest > 0) || !(t.seconds > 0) || !(t.left > 0) || !(packets > 0) {
+		return 0
+	}
+	inTrial := min(1, trial.Duration().Seconds()/t.seconds)
+	return min(time.Duration(inTrial*packets/max(1, d.ownOf(trial, thread, t).perFrame)/fastest*float64(time.Second)), trial.Duration())
+}
+
+// heldIn returns for how long others had the core of a thread in a trial, of the thread with the longest: what it waited, what the hypervisor took of all
+// of them, and packets of others.
+func (d *Driver) heldIn(trial measure.Trial, senders []*sender, steal time.Duration, all [2]taken) (longest time.Duration) {
+	for thread, s := range senders {
+		longest = max(longest, s.held.waited+steal+d.tookFrom(trial, thread, all[thread], s.others))
+	}
+	return min(longest, trial.Duration())
 }
 
 // bridged returns for how long the ring of a direction lasts in which frames are missing, of those of a thread the

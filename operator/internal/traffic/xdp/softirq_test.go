@@ -277,3 +277,19 @@ func TestPacketsAroundAShortBurst(t *testing.T) {
 		t.Errorf("others had the core for %v of 2 ms, want a tenth of 2 ms", got)
 	}
 }
+
+// TestHeldCore checks that all that others take of a core counts, however short its pieces are, and of two cores the one with more.
+func TestHeldCore(t *testing.T) {
+	trial := measure.Trial{Size: "64", FrameBytes: 64, IntendedFramesPerSecond: 1_000_000, DurationNanoseconds: int64(time.Second)}
+	d := countedDriver(measure.HopInline, trial, 1_000_000, 1_000_000)
+	d.samples = map[frameSize][2][]sample{sizeOf(trial): {{{100_000, 50_000, 1}}}}
+	// 400 packets of others, of which a frame has two, at 100,000 frames/s: 2 ms, less than what the doubt counts.
+	all := d.takenIn(trialIntakes(0, 2_000_000+400, 0, time.Second, time.Second))
+	senders := []*sender{{held: held{waited: 3 * time.Millisecond}, others: d.othersIn(trial, 0, all[0])}, {held: held{waited: 4 * time.Millisecond}}}
+	if got := d.heldIn(trial, senders, time.Millisecond, all); got.Round(10*time.Microsecond) != 6*time.Millisecond {
+		t.Errorf("others had a core for %v, want 3 ms of waiting, 1 ms of the hypervisor's and 2 ms of packets", got)
+	}
+	if got := d.heldIn(trial, senders, time.Minute, all); got != time.Second {
+		t.Errorf("others had a core for %v of a trial of 1 s", got)
+	}
+}

@@ -94,6 +94,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	}
 	away.all = max(away.all, away.shared)
 	outcome.AwayNanoseconds = int64(away.all)
+	outcome.HeldNanoseconds = int64(d.heldIn(trial, senders, after.steal-before.steal, taken))
 	d.learn(trial, taken)
 	outcome.Doubts = d.doubts(trial, outcome, away, after.since(before))
 	return outcome, nil
