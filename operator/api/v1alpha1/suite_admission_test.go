@@ -45,6 +45,7 @@ func TestBadSuitesAreRefused(t *testing.T) {
 		"an axis's name":    {axes, "[{name: A, path: x, values: [1]}]", "axes[0].name"},
 		"a patch of text":   {axes, "[{name: a, variants: [{name: x, patch: text}]}]", "variants[0].patch"},
 		"a chain of text":   {experiment, "{chain: router}", "spec.template.experiment.chain is no list"},
+		"a long chain":      {experiment, "{chain: [1, 2, 3, 4, 5, 6, 7, 8, 9]}", "spec.template.experiment.chain has more than 8 functions"},
 		"no experiment":     {experiment, "null", "spec.template.experiment"},
 		"a list":            {experiment, "[]", "spec.template.experiment"},
 		"many repeats":      {"spec.template.repeats", "51", "less than or equal to 50"},
