@@ -297,7 +297,7 @@ bench-regression: ## Print how well regressions are found in SERIES (1000) simul
 	@test/scripts/prerequisites.sh go
 	@cd operator && go run ./hack/regressionbench -series $(SERIES) -peers $(PEERS) -suites $(SUITES) -shape "$(SHAPE)"
 
-bench-admission: $(LAB) ## Print how long a real API server takes to admit or refuse runs, with the admission policies and without.
+bench-admission: $(LAB) ## Print how many milliseconds a real API server takes to admit the smallest and the largest object of each kind, a change, and to refuse one, with the admission policies and without.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go test -run '^$$' -bench Admission ./api/v1alpha1
 
 bench-scale: $(LAB) $(BIN)/manager ## Print what PARTS (runs,growth,soak,planning,judging,listing) need against a real API server: RUNS (10,100,1000) queued and as many finished runs, and suites with CELLS (10,100,1000), each with 100 points; fails where a goal is missed.

@@ -2,78 +2,30 @@ package v1alpha1_test
 
 import (
 	"context"
-	"fmt"
-	"strings"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
 
-// largestRun returns a run with as many parts that the rules join as the schema allows.
-func largestRun() string {
-	var functions, criteria, neighbors []string
-	for i := range 8 {
-		functions = append(functions, fmt.Sprintf("{name: g%d, function: EncryptionGateway, runtime: VirtualMachine, west: {mtuBytes: 1500}, east: {mtuBytes: 1500}}", i))
-		neighbors = append(neighbors, fmt.Sprintf("{name: n%d, kind: Network, framesPerSecond: 1}", i))
-	}
-	for i := range 32 {
-		criteria = append(criteria, fmt.Sprintf("{name: c%d, metric: LatencyP99Nanoseconds, load: l7, size: '%d', atMost: 1}", i, 100+i))
-	}
-	var loads []string
-	for i := range 8 {
-		loads = append(loads, fmt.Sprintf("{name: l%d, goal: d, percent: 50}", i))
-	}
-	return fmt.Sprintf(`
-apiVersion: vnfbench.io/v1alpha1
-kind: BenchmarkRun
-metadata: {name: largest, namespace: default}
-spec:
-  experiment:
-    chain: [%s]
-    traffic: {frameBytes: [], frameRanges: [{from: 100, to: 107, step: 1}, {from: 108, to: 115, step: 1}, {from: 116, to: 123, step: 1}, {from: 124, to: 131, step: 1}]}
-    measurements:
-      noisyNeighbors: WithAndWithout
-      throughput: {goals: [{name: a}, {name: b}, {name: c}, {name: d}]}
-      latency: {loads: [%s]}
-    noisyNeighbors: [%s]
-    acceptance: [%s]
-`, strings.Join(functions, ", "), strings.Join(loads, ", "), strings.Join(neighbors, ", "), strings.Join(criteria, ", "))
-}
-
-// BenchmarkAdmission prints how long the API server takes to admit or refuse a run,
-// by the schema alone and with the policies.
+// BenchmarkAdmission prints how long the API server takes to admit the smallest and the largest object of each kind, to admit a
+// change of the largest, and to refuse a run; with the policies, and by the schema alone.
 func BenchmarkAdmission(b *testing.B) {
-	object := func(text string) *unstructured.Unstructured {
-		var content map[string]any
-		if err := yaml.Unmarshal([]byte(text), &content); err != nil {
-			b.Fatal(err)
-		}
-		return &unstructured.Unstructured{Object: content}
-	}
-	runs := map[string]string{"smallest": goodRun, "largest": largestRun()}
-	measure := func(rules string) {
-		for _, name := range []string{"smallest", "largest"} {
-			b.Run(rules+"/"+name, func(b *testing.B) {
-				for b.Loop() {
-					if err := create(object(runs[name])); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-	measure("policies")
-	b.Run("policies/refused", func(b *testing.B) {
-		for b.Loop() {
-			if create(object(canaryRun)) == nil {
+	ctx := context.Background()
+	measureAdmission(b, "policies")
+	b.Run("policies/BenchmarkRun/refused", func(b *testing.B) {
+		answers(b, func() error {
+			if create(parsed(b, canaryRun)) == nil {
 				b.Fatal("the run was admitted")
 			}
-		}
+			return nil
+		})
 	})
-	ctx := context.Background()
 	objects, err := policies()
 	if err != nil {
 		b.Fatal(err)
@@ -89,16 +41,63 @@ func BenchmarkAdmission(b *testing.B) {
 		}
 	}()
 	if err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
-		return create(object(canaryRun)) == nil, nil
+		return create(parsed(b, canaryRun)) == nil, nil
 	}); err != nil {
 		b.Fatal("the policies still apply: ", err)
 	}
-	measure("schema")
+	measureAdmission(b, "schema")
 }
 
-// TestLargestRunIsAdmitted keeps the run of the benchmark a valid one.
-func TestLargestRunIsAdmitted(t *testing.T) {
-	if err := create(object(t, largestRun(), nil)); err != nil {
-		t.Error(err)
+func parsed(b *testing.B, text string) *unstructured.Unstructured {
+	b.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		b.Fatal(err)
 	}
+	return o
+}
+
+func measureAdmission(b *testing.B, rules string) {
+	ctx := context.Background()
+	for _, kind := range slices.Sorted(maps.Keys(largest)) {
+		for _, size := range []string{"smallest", "largest"} {
+			o := parsed(b, map[string]string{"smallest": smallest[kind], "largest": largest[kind]}[size])
+			b.Run(rules+"/"+kind+"/"+size, func(b *testing.B) {
+				answers(b, func() error { return create(o.DeepCopy()) })
+			})
+		}
+		b.Run(rules+"/"+kind+"/changed", func(b *testing.B) {
+			o := parsed(b, largest[kind])
+			if err := server.Create(ctx, o); err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = server.Delete(ctx, o) }()
+			switch kind {
+			case "Testbed":
+				o.Object["spec"].(map[string]any)["historyLimit"] = int64(100)
+			case "BenchmarkMeasurement": // its spec cannot change
+				o.SetAnnotations(map[string]string{"a": "b"})
+			default:
+				o.Object["spec"].(map[string]any)["suspend"] = true
+			}
+			answers(b, func() error { return server.Update(ctx, o.DeepCopy(), client.DryRunAll) })
+		})
+	}
+}
+
+// answers reports the median and the slowest of the times in which requests are answered.
+func answers(b *testing.B, request func() error) {
+	var times []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		if err := request(); err != nil {
+			b.Fatal(clip(err.Error()))
+		}
+		times = append(times, time.Since(start))
+	}
+	slices.Sort(times)
+	milliseconds := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	b.ReportMetric(0, "ns/op") // leaves it out
+	b.ReportMetric(milliseconds(times[len(times)/2]), "ms-median")
+	b.ReportMetric(milliseconds(times[len(times)-1]), "ms-slowest")
 }

@@ -80,12 +80,12 @@ type NetworkFunction struct {
 	// cpu that a function in a pod requests and is limited to. Absent: requests
 	// 100m and has no limit. Forwarding in the kernel is not charged to a pod.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('10m')) && !quantity(string(self)).isGreaterThan(quantity('1024'))",message="cpu must be 10m to 1024: leave it out for no limit"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE]') && isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity('10m')) && !quantity(string(self)).isGreaterThan(quantity('1024'))",message="cpu must be 10m to 1024: leave it out for no limit"
 	CPU CPUQuantity `json:"cpu,omitempty"`
 
 	// memory that a function in a pod requests and is limited to. Absent: 64Mi.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('16Mi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 16Mi to 16Ti: leave it out for 64Mi"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE]') && isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity('16Mi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 16Mi to 16Ti: leave it out for 64Mi"
 	Memory ByteQuantity `json:"memory,omitempty"`
 
 	// west is the port toward the chain's beginning.

@@ -100,7 +100,8 @@ const (
 	// ReasonIncompatibleAttachments: the two ports of a link have attachments that cannot be
 	// joined.
 	ReasonIncompatibleAttachments = "IncompatibleAttachments"
-	// ReasonResourceMissing: no node offers the device plugin's resources that the ports take.
+	// ReasonResourceMissing: no node offers the device plugin's resources that the ports take, or two ports of a node take the
+	// same whole NIC.
 	ReasonResourceMissing = "ResourceMissing"
 	// ReasonImageMissing: the testbed's driver is TRex, and neither the testbed nor the operator names an image with it.
 	ReasonImageMissing = "ImageMissing"

@@ -15,7 +15,7 @@ type Connections struct {
 }
 
 // ConnectionsLoad is a number of connections per second, or of concurrent ones.
-// +kubebuilder:validation:XValidation:rule="!has(self.concurrentConnections) || self.concurrentConnections <= self.connectionsPerSecond * 600",message="opening so many takes longer than 600 s: raise connectionsPerSecond, or lower concurrentConnections",fieldPath=".concurrentConnections"
+// +kubebuilder:validation:XValidation:rule="!has(self.concurrentConnections) || (self.concurrentConnections - 1) / 600 < self.connectionsPerSecond",message="opening so many takes longer than 600 s: raise connectionsPerSecond, or lower concurrentConnections",fieldPath=".concurrentConnections"
 type ConnectionsLoad struct {
 	// name of the load.
 	// +required

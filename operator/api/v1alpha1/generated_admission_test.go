@@ -37,25 +37,21 @@ func numberOf(t *testing.T, name string, otherwise uint64) uint64 {
 // run that is accepted becomes a plan or an error. VNFBENCH_MANIFESTS is their number, VNFBENCH_SEED
 // makes those of an earlier test again.
 func TestGeneratedManifests(t *testing.T) {
-	number, seed := numberOf(t, "VNFBENCH_MANIFESTS", 1000), numberOf(t, "VNFBENCH_SEED", uint64(time.Now().UnixNano()))
+	number, seed := numberOf(t, "VNFBENCH_MANIFESTS", 2000), numberOf(t, "VNFBENCH_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("VNFBENCH_SEED=%d", seed)
-	kinds := []struct {
-		base   string
-		schema map[string]any
-	}{
-		{goodRun, schemaOf(t, "vnfbench.io_benchmarkruns.yaml", "spec")},
-		{goodTestbed, schemaOf(t, "vnfbench.io_testbeds.yaml", "spec")},
-	}
+	kinds := generatedKinds(t)
 	accepted, slowest := map[string]uint64{}, time.Duration(0)
 	for i := range number {
 		// Each manifest has its own seed, so that one can be made alone.
-		g := &generator{random: rand.New(rand.NewPCG(seed, i)), percent: []int{25, 5}[i/2%2]}
-		kind := kinds[i%uint64(len(kinds))]
+		kind, round := kinds[i%uint64(len(kinds))], i/uint64(len(kinds))
+		g := &generator{random: rand.New(rand.NewPCG(seed, i)), percent: []int{25, 4}[round%2]}
 		// Half of the manifests have no value that is wrong by itself.
-		g.wild = i%4 >= 2
+		g.wild = round/2%2 == 1
 		o := object(t, kind.base, nil)
-		generated := g.members(kind.schema, nil).(map[string]any)
-		if experiment, ok := generated["experiment"].(map[string]any); ok && i%8 < 4 {
+		properties, _ := kind.schema["properties"].(map[string]any)
+		required, _ := kind.schema["required"].([]any)
+		generated := g.members(properties, required).(map[string]any)
+		if experiment, ok := generated["experiment"].(map[string]any); ok && round/4%2 == 0 {
 			// Most combinations of measurements are refused, so half of the runs have one that is not.
 			delete(experiment, "measurements")
 			delete(experiment, "acceptance")
@@ -72,14 +68,18 @@ func TestGeneratedManifests(t *testing.T) {
 			continue
 		}
 		accepted[o.GetKind()]++
-		if o.GetKind() == "BenchmarkRun" {
+		switch o.GetKind() {
+		case "BenchmarkRun":
 			planGenerated(t, i, o)
+		case "BenchmarkSuite", "BenchmarkSuiteRun":
+			parseGenerated(t, i, o)
 		}
 	}
 	t.Logf("of %d manifests %v were accepted; the slowest answer took %s", number, accepted, slowest)
-	for _, kind := range []string{"BenchmarkRun", "Testbed"} {
-		if share := number / 2; accepted[kind] == 0 || accepted[kind] == share {
-			t.Errorf("%d of %d manifests of kind %s were accepted: they do not test both", accepted[kind], share, kind)
+	for _, kind := range kinds {
+		name, share := object(t, kind.base, nil).GetKind(), number/uint64(len(kinds))
+		if accepted[name] == 0 || accepted[name] == share {
+			t.Errorf("%d of %d manifests of kind %s were accepted: they do not test both", accepted[name], share, name)
 		}
 	}
 }
@@ -100,6 +100,10 @@ func planGenerated(t *testing.T, i uint64, o *unstructured.Unstructured) {
 	}
 }
 
+// failedRule is what the API server says where a rule of the schema or of a policy has failed, instead of the rule's own words.
+var failedRule = regexp.MustCompile("no such (key|attribute|overload)|out of bounds|(modulus|division|divide) by zero|overflow|evaluating rule|" +
+	"resulted in error|failed (expression|rule|messageExpression)|cost (limit|budget)|compile error")
+
 // refusalProblem returns what is wrong with a refusal, or "".
 func refusalProblem(err error) string {
 	var status apierrors.APIStatus
@@ -107,11 +111,13 @@ func refusalProblem(err error) string {
 		return "it is no answer of the API server"
 	}
 	answer := status.Status()
-	switch {
+	switch failed := failedRule.FindString(answer.Message); {
 	case answer.Code < 400 || answer.Code >= 500:
 		return fmt.Sprintf("HTTP %d", answer.Code)
 	case strings.Contains(answer.Message, "panic"):
 		return "a panic"
+	case failed != "":
+		return fmt.Sprintf("a rule could not be evaluated (%s), so it says neither which field is wrong nor what to write", failed)
 	case strings.Contains(answer.Message, "spec.") || strings.Contains(answer.Message, `"spec"`):
 		return ""
 	}
@@ -133,7 +139,7 @@ func (g *generator) often(percent int) bool { return g.random.IntN(100) < percen
 func (g *generator) wrong() bool { return g.wild && g.often(3) }
 
 // strangers are values of a wrong type or beyond any limit.
-var strangers = []any{"", "x y", strings.Repeat("a", 5000), int64(-1), int64(1) << 62, 1.5, true, []any{}, map[string]any{}, map[string]any{"unknownMember": int64(1)}, "1e99999999999", "1e1.5", "-1", "../..", "\u0000"}
+var strangers = []any{"", "x y", strings.Repeat("a", 5000), int64(-1), int64(1) << 62, 1.5, true, []any{}, map[string]any{}, map[string]any{"unknownMember": int64(1)}, "1e99999999999", "1e1.5", "1.1.1", "5KK", "9999999999999Ti", "-1", "../..", "\u0000"}
 
 func (g *generator) value(schema map[string]any) any {
 	if g.wrong() {
@@ -141,6 +147,9 @@ func (g *generator) value(schema map[string]any) any {
 	}
 	if choices, ok := schema["enum"].([]any); ok {
 		return choices[g.random.IntN(len(choices))]
+	}
+	if forms, ok := schema["forms"].([]any); ok {
+		return g.value(forms[g.random.IntN(len(forms))].(map[string]any))
 	}
 	if amount, _ := schema["x-kubernetes-int-or-string"].(bool); amount {
 		return g.text(schema)
@@ -187,7 +196,7 @@ func (g *generator) value(schema map[string]any) any {
 func (g *generator) members(properties map[string]any, required []any) any {
 	out := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		needed := slices.Contains(required, any(name)) || name == "experiment"
+		needed := slices.Contains(required, any(name))
 		if needed && !g.wrong() || !needed && g.often(g.percent) {
 			out[name] = g.value(properties[name].(map[string]any))
 		}
@@ -206,6 +215,9 @@ var words = []string{
 }
 
 func (g *generator) text(schema map[string]any) any {
+	if schema["format"] == "date-time" {
+		return "2026-01-02T03:04:05Z"
+	}
 	least, most := limits(schema, "minLength", "maxLength", 0, 100)
 	pattern, _ := schema["pattern"].(string)
 	matches := regexp.MustCompile(pattern)

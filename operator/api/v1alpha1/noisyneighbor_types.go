@@ -70,7 +70,7 @@ type NoisyNeighbor struct {
 	// cpu that the pod requests, also that of a virtual machine: its weight against other pods of the
 	// node. Absent: 100m, for each vCPU of a virtual machine.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('1m')) && !quantity(string(self)).isGreaterThan(quantity('1024'))",message="cpu must be 1m to 1024: leave it out for 100m"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE]') && isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity('1m')) && !quantity(string(self)).isGreaterThan(quantity('1024'))",message="cpu must be 1m to 1024: leave it out for 100m"
 	CPU CPUQuantity `json:"cpu,omitempty"`
 
 	// loadPercent of a CPU that each worker of a CPU neighbor takes. Absent: 100.
@@ -82,14 +82,14 @@ type NoisyNeighbor struct {
 	// memory that all workers of a Memory neighbor write to together, at least 4Mi. The pod requests a
 	// little more, and a virtual machine has it in addition to its guest's. Absent: 256Mi.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('4Mi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 4Mi to 16Ti"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE]') && isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity('4Mi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 4Mi to 16Ti"
 	Memory ByteQuantity `json:"memory,omitempty"`
 
 	// disk that all workers of a Disk neighbor write together before they start again, at
 	// least 4Mi, in an emptyDir or on a virtual machine's disk of 1.5 times that size.
 	// Absent: 256Mi.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('4Mi')) && !quantity(string(self)).isGreaterThan(quantity('1Ti'))",message="disk must be 4Mi to 1Ti"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE]') && isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity('4Mi')) && !quantity(string(self)).isGreaterThan(quantity('1Ti'))",message="disk must be 4Mi to 1Ti"
 	Disk ByteQuantity `json:"disk,omitempty"`
 
 	// framesPerSecond of a Network neighbor, for each direction.

@@ -69,7 +69,6 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.numa == 'None' || self.cpuPlacement != 'Shared'",message="numa GuestMappingPassthrough needs dedicated CPUs; set cpuPlacement Dedicated or DedicatedWithIsolatedEmulator",fieldPath=".numa"
 // +kubebuilder:validation:XValidation:rule="self.numa == 'None' || has(self.hugepages)",message="numa GuestMappingPassthrough needs hugepages; set hugepages 2Mi or 1Gi",fieldPath=".numa"
 // +kubebuilder:validation:XValidation:rule="self.realtime == 'Disabled' || self.numa == 'GuestMappingPassthrough'",message="realtime needs the node's NUMA layout, and with it dedicated CPUs and hugepages; set numa GuestMappingPassthrough",fieldPath=".realtime"
-// +kubebuilder:validation:XValidation:rule="!has(self.hugepages) || string(self.memory).matches('[eE]') || int(quantity(string(self.memory)).asApproximateFloat()) % (self.hugepages == '2Mi' ? 2097152 : 1073741824) == 0",message="memory must be a multiple of hugepages",fieldPath=".memory"
 type Platform struct {
 	// vcpus of the virtual machine. Default 1.
 	// +optional
@@ -81,7 +80,7 @@ type Platform struct {
 	// memory of the virtual machine, at least 128Mi. Default 512Mi.
 	// +optional
 	// +kubebuilder:default="512Mi"
-	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('128Mi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 128Mi to 16Ti; the reference guest needs the former to boot"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE]') && isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity('128Mi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 128Mi to 16Ti; the reference guest needs 128Mi to boot"
 	Memory ByteQuantity `json:"memory,omitempty"`
 
 	// cpuPlacement is Shared, Dedicated (each vCPU has its own core), or

@@ -3,7 +3,7 @@ package v1alpha1
 // Soak holds one load of one size for hours, with a figure for each interval.
 // +kubebuilder:validation:XValidation:rule="has(self.framesPerSecond) != has(self.goal)",message="give either framesPerSecond or goal with percent"
 // +kubebuilder:validation:XValidation:rule="has(self.goal) == has(self.percent)",message="goal and percent go together"
-// +kubebuilder:validation:XValidation:rule="self.durationSeconds <= self.intervalSeconds * 288",message="more than 288 intervals: raise intervalSeconds to at least durationSeconds / 288",fieldPath=".intervalSeconds"
+// +kubebuilder:validation:XValidation:rule="(self.durationSeconds - 1) / 288 < self.intervalSeconds",message="more than 288 intervals: raise intervalSeconds to at least durationSeconds / 288",fieldPath=".intervalSeconds"
 // +kubebuilder:validation:XValidation:rule="self.intervalSeconds <= self.durationSeconds",message="intervalSeconds must be at most durationSeconds",fieldPath=".intervalSeconds"
 type Soak struct {
 	// size is a frame's in bytes such as "64", the name of a mix or of a packet such as "udp-4096", of

@@ -11,7 +11,9 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -45,6 +47,7 @@ func TestBadSuitesAreRefused(t *testing.T) {
 		"an axis's name":    {axes, "[{name: A, path: x, values: [1]}]", "axes[0].name"},
 		"a patch of text":   {axes, "[{name: a, variants: [{name: x, patch: text}]}]", "variants[0].patch"},
 		"a chain of text":   {experiment, "{chain: router}", "spec.template.experiment.chain is no list"},
+		"a long chain":      {experiment, "{chain: [1, 2, 3, 4, 5, 6, 7, 8, 9]}", "spec.template.experiment.chain has more than 8 functions"},
 		"no experiment":     {experiment, "null", "spec.template.experiment"},
 		"a list":            {experiment, "[]", "spec.template.experiment"},
 		"many repeats":      {"spec.template.repeats", "51", "less than or equal to 50"},
@@ -366,5 +369,22 @@ func TestConfirmationIsImmutable(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
+	}
+}
+
+// TestManyOwnersAreRefused: a request can have tens of thousands of owners, with which it would take a second to look at all.
+func TestManyOwnersAreRefused(t *testing.T) {
+	for _, manifest := range []string{goodRun, executionOf(goodSuite)} {
+		for number, want := range map[int]string{100: "", 101: "more than 100 owners: remove some", 20_000: "more than 100 owners: remove some"} {
+			o := object(t, manifest, nil)
+			var owners []metav1.OwnerReference
+			for i := range number {
+				owners = append(owners, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: types.UID(fmt.Sprint(i))})
+			}
+			o.SetOwnerReferences(owners)
+			if err := create(o); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%d owners of a %s: %v, want %q", number, o.GetKind(), err, want)
+			}
+		}
 	}
 }

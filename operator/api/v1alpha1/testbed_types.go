@@ -82,7 +82,6 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.trex) || (has(self.driver) && self.driver == 'TRex')",message="trex is only for driver TRex: set driver TRex, or leave trex out",fieldPath=".trex"
 // +kubebuilder:validation:XValidation:rule="!has(self.driver) || self.driver != 'TRex' || has(self.trex)",message="driver TRex needs trex, which says what drives its ports: set trex.mode AFPacket, or DPDK with trex.hugepages",fieldPath=".driver"
 // +kubebuilder:validation:XValidation:rule="!has(self.trex) || self.trex.mode != 'DPDK' || has(self.cpu)",message="trex.mode DPDK sends with threads that never sleep, each on its own CPU: set cpu to 2 + 2 x trex.coresPerPort whole CPUs or more",fieldPath=".trex"
-// +kubebuilder:validation:XValidation:rule="!has(self.trex) || !has(self.memory) || string(self.memory).matches('[eE]') || !quantity(string(self.memory)).isLessThan(quantity('512Mi'))",message="driver TRex needs memory of at least 512Mi: raise it, or leave it out for 1Gi",fieldPath=".memory"
 type Generator struct {
 	// driver is XDP (built in) or TRex, for which you build the image. Default XDP.
 	// +optional
@@ -114,13 +113,13 @@ type Generator struct {
 	// and at least 2 + 2 x trex.coresPerPort. Absent: it requests 1 and has no limit, so that
 	// one-node labs work.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('100m')) && !quantity(string(self)).isGreaterThan(quantity('1024'))",message="cpu must be 100m to 1024: leave it out for no limit"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE]') && isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity('100m')) && !quantity(string(self)).isGreaterThan(quantity('1024'))",message="cpu must be 100m to 1024: leave it out for no limit"
 	CPU CPUQuantity `json:"cpu,omitempty"`
 
 	// memory is what the traffic pod requests and is limited to, without hugepages. Default
 	// 256Mi, with driver TRex 1Gi.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('64Mi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 64Mi to 16Ti: leave it out for the default"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE]') && isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity('64Mi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 64Mi to 16Ti: leave it out for the default"
 	Memory ByteQuantity `json:"memory,omitempty"`
 
 	// xdp sets driver XDP. Absent: every default.

@@ -46,11 +46,10 @@ type TRexGenerator struct {
 }
 
 // TRexHugepages is memory in large pages, which a node reserves when it starts.
-// +kubebuilder:validation:XValidation:rule="!string(self.memory).matches('^[0-9.]+[kKmMGTi]*$') || int(quantity(string(self.memory)).asApproximateFloat()) % (self.pageSize == '2Mi' ? 2097152 : 1073741824) == 0",message="memory must be a multiple of pageSize",fieldPath=".memory"
 type TRexHugepages struct {
 	// memory in hugepages, a multiple of pageSize and at least 1Gi.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="string(self).matches('^[0-9.]+[kKmMGTi]*$') && !quantity(string(self)).isLessThan(quantity('1Gi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 1Gi to 16Ti"
+	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE]') && isQuantity(string(self)) && !quantity(string(self)).isLessThan(quantity('1Gi')) && !quantity(string(self)).isGreaterThan(quantity('16Ti'))",message="memory must be 1Gi to 16Ti"
 	Memory ByteQuantity `json:"memory,omitempty"`
 
 	// pageSize is 1Gi or 2Mi. The node must have reserved pages of this size. Default 1Gi.

@@ -105,7 +105,8 @@ func needsOf(in Input, p *Plan) (needs []need, others string) {
 		others += " and the neighbors"
 		cpu.remedy, memory.remedy = orNeighbors(cpu.remedy, "cpu"), orNeighbors(memory.remedy, "memory")
 	}
-	needs = append(deviceNeeds(p), hugepagesNeeds(in.Testbed, p.Generator.Hugepages, p.Functions)...)
+	needs = append(deviceNeeds(p), wholeNICNeeds(in, p)...)
+	needs = append(needs, hugepagesNeeds(in.Testbed, p.Generator.Hugepages, p.Functions)...)
 	return append(needs, cpu, memory, storage), others
 }
 
