@@ -75,7 +75,7 @@ REPEATS ?= 5
 SERIES ?= 1000
 PEERS ?= 300
 # How many whole suites of each kind `make bench-regression` judges.
-SUITES ?= 100
+SUITES ?= 20
 # The noise that `make bench-regression` simulates, by the beginning of its name, such as "drift"; empty for all shapes.
 SHAPE ?=
 # What `make bench-scale` measures: how many queued and finished runs, and how many cells that suites have together, one table column each. A cell has 100 points.

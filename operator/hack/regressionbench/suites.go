@@ -40,7 +40,7 @@ var scenarios = []scenario{{"quiet", 0, 0}, {"1 cell -2 %", 1, 0.02}, {"1 cell -
 // suiteDeviations are those of whole suites. At a larger one each execution takes all interleaved runs that it may.
 var suiteDeviations = deviations[1:4]
 
-// suiteResult is what was found in some suites: of those without a change in all executions, of the others in those since the change.
+// suiteResult is what was found in some suites: of those without a change in all executions that have verdicts, of the others in those since the change.
 type suiteResult struct {
 	// executions are those that count, alarmed those with a change that is none, and open those with a series that stays Inconclusive. legs are their
 	// interleaved runs.
