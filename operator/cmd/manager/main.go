@@ -23,8 +23,8 @@ import (
 	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/controller"
 	"vnfbench.io/operator/internal/controller/benchmarkrun"
-	"vnfbench.io/operator/internal/controller/liveness"
 	"vnfbench.io/operator/internal/controller/certificate"
+	"vnfbench.io/operator/internal/controller/liveness"
 	"vnfbench.io/operator/internal/controller/subject"
 	"vnfbench.io/operator/internal/controller/watches"
 )
