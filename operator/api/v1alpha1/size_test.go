@@ -12,7 +12,7 @@ import (
 // its type is. A type that occurs in several places can be one list whose entries have a FigureKey.
 func TestCRDsStaySmall(t *testing.T) {
 	for file, limit := range map[string]int{
-		"vnfbench.io_benchmarkruns.yaml":         188_000,
+		"vnfbench.io_benchmarkruns.yaml":         190_000,
 		"vnfbench.io_testbeds.yaml":              46_500,
 		"vnfbench.io_benchmarksuites.yaml":       28_500,
 		"vnfbench.io_benchmarksuiteruns.yaml":    24_000,
