@@ -98,11 +98,11 @@ func checkSharedCore(t *testing.T, run *v1alpha1.BenchmarkRun) {
 // half of its frames only where it takes a large part of the time. At 50 % the router is done before the
 // next frame comes. A frame alone costs a core more than one in a batch, which the limit was found with,
 // so at 90 % frames come in batches, each waits for those before it, and short stalls take ten times as
-// long to make up for. Idle is no measure: caches are cold and cores sleep. A size with a doubt shows
-// nothing, but one of the sizes has to.
+// long to make up for. Idle is no measure: caches are cold and cores sleep. Each size without a doubt has
+// to show it; where all have one, as next to heavy work, one of them.
 func checkRising(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
-	compared := 0
+	compared, rising := 0, 0
 	for _, result := range run.Status.Results {
 		goal := slices.IndexFunc(result.Throughput, func(g v1alpha1.ThroughputResult) bool { return g.Goal == "PDR" })
 		half := slices.IndexFunc(result.Latency, func(l v1alpha1.LatencyResult) bool { return l.Load == "pdr50" })
@@ -112,20 +112,23 @@ func checkRising(t *testing.T, run *v1alpha1.BenchmarkRun) {
 			continue
 		}
 		pdr, before, after := result.Throughput[goal], result.Latency[half], result.Latency[high]
-		if pdr.UpperBoundCause != v1alpha1.CauseDeviceLoss || len(pdr.Doubts)+len(before.Doubts)+len(after.Doubts) > 0 {
-			t.Logf("%s bytes: the delays are not compared: PDR's cause is %q, its doubts %v, those at pdr50 %v and at pdr90 %v",
-				result.Size, pdr.UpperBoundCause, pdr.Doubts, before.Doubts, after.Doubts)
-			continue
+		trusted := pdr.UpperBoundCause == v1alpha1.CauseDeviceLoss && len(pdr.Doubts)+len(before.Doubts)+len(after.Doubts) == 0
+		if trusted {
+			compared++
 		}
-		compared++
 		for i, d := range after.Directions {
-			if was := before.Directions[i].Latency.P50Nanoseconds; d.Latency.P50Nanoseconds <= was {
-				t.Errorf("%s bytes, %s: the median delay is %d ns at pdr50 and %d ns at pdr90, want it to rise", result.Size, d.Direction, was, d.Latency.P50Nanoseconds)
+			was, now := before.Directions[i].Latency.P50Nanoseconds, d.Latency.P50Nanoseconds
+			t.Logf("%s bytes, %s: the median delay is %d ns at pdr50 and %d ns at pdr90; PDR's cause is %q, its doubts %v, those at pdr50 %v and at pdr90 %v",
+				result.Size, d.Direction, was, now, pdr.UpperBoundCause, pdr.Doubts, before.Doubts, after.Doubts)
+			if now > was {
+				rising++
+			} else if trusted {
+				t.Errorf("%s bytes, %s: the median delay is %d ns at pdr50 and %d ns at pdr90, want it to rise", result.Size, d.Direction, was, now)
 			}
 		}
 	}
-	if compared == 0 {
-		t.Errorf("all %d sizes have a doubt, so no delay was seen to rise: %+v", len(run.Status.Results), run.Status.Warnings)
+	if compared == 0 && rising == 0 {
+		t.Errorf("all %d sizes have a doubt, and no median delay rises: %+v", len(run.Status.Results), run.Status.Warnings)
 	}
 }
 
