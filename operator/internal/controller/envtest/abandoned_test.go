@@ -101,7 +101,7 @@ func TestNamespaceTakenOutOfTheList(t *testing.T) {
 	l.deleteNamespace(taken)
 	l.Expect(l.nodeHolder()).To(Equal(identityOf(measures)))
 	l.Eventually(func() string { return l.message(stays, v1alpha1.ConditionChainReady) }).Should(And(
-		ContainSubstring(taken.Name+"/measures"), ContainSubstring("was deleted in a namespace that the operator does not watch")))
+		ContainSubstring(taken.Name+"/measures"), ContainSubstring("was deleted in a namespace that the operator does not watch"), ContainSubstring("delete Lease")))
 	l.passes(5*time.Minute, stays)
 	l.expect(stays, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
