@@ -82,12 +82,17 @@ func run(ctx context.Context, o *options) error {
 		return fmt.Errorf("making a client for the operator's rights: %w", err)
 	}
 	reviews := clients.AuthorizationV1().SelfSubjectAccessReviews()
-	namespaces, unreadable, err := watches.Readable(ctx, reviews, o.namespaces)
+	readable, unreadable, err := watches.Readable(ctx, reviews, o.namespaces)
 	if err != nil {
 		return err
 	}
-	o.namespaces = namespaces
-	watched := watches.New(now, namespaces...)
+	rejoin := &watches.Rejoin{Reviews: reviews, Unreadable: unreadable}
+	// Without a namespace to watch, no controller starts and no cache: none in the list would mean all. Deleted runs are still let go.
+	none := len(readable) == 0 && len(unreadable) > 0
+	if !none {
+		o.namespaces = readable
+	}
+	watched := watches.New(now, readable...)
 	keeper := o.keeper(home, now)
 	settings, err := o.manager(watched, keeper)
 	if err != nil {
@@ -97,12 +102,17 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("making the manager: %w", err)
 	}
-	if err := controller.Setup(ctx, mgr, now, o.defaults, home, subject.NewReader(o.registries, o.subjectFolder), o.namespaces, watched.Handle, metrics.Registry); err != nil {
+	if none {
+		err = mgr.AddReadyzCheck("namespaces", rejoin.Ready)
+	} else {
+		err = controller.Setup(ctx, mgr, now, o.defaults, home, subject.NewReader(o.registries, o.subjectFolder), o.namespaces, watched.Handle, metrics.Registry)
+		watched.SetNamespaces(mgr.GetClient())
+	}
+	if err != nil {
 		return err
 	}
-	watched.SetNamespaces(mgr.GetClient())
 	if len(o.namespaces) > 0 {
-		abandoned := &benchmarkrun.Abandoned{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: now, Namespace: home, Namespaces: o.namespaces}
+		abandoned := &benchmarkrun.Abandoned{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: now, Namespace: home, Namespaces: readable}
 		if err := mgr.Add(abandoned); err != nil {
 			return err
 		}
@@ -114,7 +124,7 @@ func run(ctx context.Context, o *options) error {
 		}
 	}
 	if len(unreadable) > 0 {
-		if err := mgr.Add(&watches.Rejoin{Reviews: reviews, Unreadable: unreadable}); err != nil {
+		if err := mgr.Add(rejoin); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/utils/clock"
@@ -122,7 +124,7 @@ func (a *Abandoned) letGoOf(ctx context.Context, run *metav1.PartialObjectMetada
 	return nil
 }
 
-// keepNodes gives the Leases of the run's nodes a time to end: its pods are deleted after it, and the operator cannot see that.
+// keepNodes gives the Leases of the run's nodes a time to end: the operator cannot see its pods end.
 func (a *Abandoned) keepNodes(ctx context.Context, run *metav1.PartialObjectMetadata) error {
 	var leases coordinationv1.LeaseList
 	if err := a.Reader.List(ctx, &leases, client.InNamespace(a.Namespace)); err != nil {
@@ -133,10 +135,33 @@ func (a *Abandoned) keepNodes(ctx context.Context, run *metav1.PartialObjectMeta
 		if ptr.Deref(lease.Spec.HolderIdentity, "") != holderIdentity(run) {
 			continue
 		}
-		lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds = new(metav1.NewMicroTime(a.Clock.Now())), new(int32(heldTimeout/time.Second))
+		left, err := a.podsLeft(ctx, run, lease)
+		if err != nil {
+			return err
+		}
+		lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds = new(metav1.NewMicroTime(a.Clock.Now())), new(int32(left/time.Second))
 		if err := a.Client.Update(ctx, lease); err != nil {
 			return fmt.Errorf("giving Lease %q a time to end: %w", lease.Name, err)
 		}
 	}
 	return nil
+}
+
+// podsLeft returns how long the pods of a run may still use the node of a Lease. Those of a namespace that is being deleted are deleted with it.
+// In another one the deletion of the run may have left them (--cascade=orphan). Nothing shows that later: the garbage collector
+// removes the finalizer orphan at once.
+func (a *Abandoned) podsLeft(ctx context.Context, run *metav1.PartialObjectMetadata, lease *coordinationv1.Lease) (time.Duration, error) {
+	namespace := &corev1.Namespace{}
+	err := a.Reader.Get(ctx, client.ObjectKey{Name: run.Namespace}, namespace)
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && !namespace.DeletionTimestamp.IsZero():
+		return heldTimeout, nil
+	case err != nil:
+		return 0, fmt.Errorf("reading its namespace: %w", err)
+	}
+	whole := &v1alpha1.BenchmarkRun{}
+	if err := a.Reader.Get(ctx, client.ObjectKeyFromObject(run), whole); err != nil {
+		return 0, fmt.Errorf("reading how long it may use its nodes: %w", err)
+	}
+	return max(heldTimeout, longestUse(whole, lease).Sub(a.Clock.Now())), nil
 }

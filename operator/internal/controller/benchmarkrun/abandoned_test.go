@@ -101,6 +101,44 @@ func TestAbandonedRuns(t *testing.T) {
 	}
 }
 
+// TestNodesOfAbandonedRuns: a run that is deleted alone may leave its pods, so its nodes are free when its longest use is over. The pods of a
+// namespace that is being deleted, or is gone, end with it.
+func TestNodesOfAbandonedRuns(t *testing.T) {
+	now := time.Now().Truncate(time.Second)
+	tests := map[string]struct {
+		namespace string
+		used      time.Duration
+		want      time.Duration
+	}{
+		"its namespace is being deleted": {"going", 0, heldTimeout},
+		"its namespace is gone":          {"gone", 0, heldTimeout},
+		"it is deleted alone":            {"stays", 10 * time.Minute, time.Hour},
+		"its longest use is over":        {"stays", 2 * time.Hour, heldTimeout},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			deleted := ptr.To(metav1.NewTime(now))
+			run := &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: test.namespace, Name: "its", UID: "its", DeletionTimestamp: deleted, Finalizers: []string{v1alpha1.Finalizer, "test"}}}
+			run.Spec.Experiment.DeadlineSeconds, run.Spec.Experiment.StartupSeconds = 3600, 300
+			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "home", Name: "node-a"}, Spec: coordinationv1.LeaseSpec{
+				HolderIdentity: new(holderIdentity(run)), AcquireTime: new(metav1.NewMicroTime(now.Add(-test.used))),
+			}}
+			c := goingCluster(t, now).WithObjects(run, lease).Build()
+			a := &Abandoned{Client: c, Reader: c, Clock: clocktesting.NewFakePassiveClock(now), Namespace: "home"}
+			metadata := &metav1.PartialObjectMetadata{ObjectMeta: run.ObjectMeta}
+			if err := a.keepNodes(t.Context(), metadata); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(lease), lease); err != nil {
+				t.Fatal(err)
+			}
+			if got := endOf(lease).Sub(now); got != test.want {
+				t.Errorf("the Lease ends after %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
 // listBySelector lists as the API server does: the fake one does not know field selectors that exclude.
 func listBySelector(ctx context.Context, c client.Client, list client.ObjectList, options []client.ListOption) error {
 	given := (&client.ListOptions{}).ApplyOptions(options)

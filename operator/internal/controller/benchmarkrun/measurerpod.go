@@ -88,11 +88,11 @@ func (s *scope) lastPod() time.Time {
 }
 
 // isDenied reports whether a rule refuses a pod, which no retry changes. The Job controller reports each failure of
-// the API server likewise. A quota may get room, and admission itself may not be ready yet.
+// the API server likewise. A quota may get room, the PriorityClass may be made, and admission itself may not be ready yet.
 func isDenied(message string) bool {
 	has := func(text string) bool { return strings.Contains(message, text) }
 	return (has("is forbidden") || has("denied the request")) &&
-		!has("exceeded quota") && !has("status unknown for quota") && !has("not yet ready to handle request")
+		!has("exceeded quota") && !has(noPriorityClass) && !has("status unknown for quota") && !has("not yet ready to handle request")
 }
 
 // eventStart returns when what an event reports happened first.

@@ -115,8 +115,8 @@ func (r *Reconciler) holderOf(ctx context.Context, s *scope, node string, lease 
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && run.UID != types.UID(parts[2]):
 		if s.now.Before(endOf(lease)) {
-			return fmt.Sprintf("waiting for node %q until %s: run %q was deleted in a namespace that the operator does not watch, and its pods have this time to end",
-				node, endOf(lease).UTC().Format(time.RFC3339), parts[0]+"/"+parts[1]), nil
+			return fmt.Sprintf("waiting for node %q until %s: run %q was deleted in a namespace that the operator does not watch, and its pods have this time to end; if none of them is left, delete Lease %q of namespace %q",
+				node, endOf(lease).UTC().Format(time.RFC3339), parts[0]+"/"+parts[1], lease.Name, lease.Namespace), nil
 		}
 		return "", nil
 	case err != nil:

@@ -21,6 +21,10 @@ import (
 	"vnfbench.io/operator/internal/plan"
 )
 
+// noPriorityClass is how the API server begins to say that a pod's PriorityClass does not exist. Only the installation
+// names one.
+const noPriorityClass = "no PriorityClass with name"
+
 // retryInterval is how often a run tries again while it waits for a cause to pass.
 const retryInterval = 10 * time.Second
 
@@ -72,6 +76,8 @@ func (s *scope) passing(err error) string {
 		return ""
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		return fmt.Sprintf("room in a quota of namespace %q", s.run.Namespace)
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), noPriorityClass):
+		return "the PriorityClass of the installation, which is missing"
 	case apierrors.IsInternalError(err), apierrors.IsNotFound(err), apierrors.IsUnauthorized(err):
 		return "the API server or a webhook of the cluster"
 	}
@@ -136,8 +142,11 @@ func refusal(err error) *cause {
 
 // admissionRemedy returns what comes before the API server's own message, which is long.
 func admissionRemedy(err error) string {
-	if strings.Contains(err.Error(), "violates PodSecurity") {
+	switch {
+	case strings.Contains(err.Error(), "violates PodSecurity"):
 		return "label the namespace pod-security.kubernetes.io/enforce=privileged, or use another one: "
+	case strings.Contains(err.Error(), noPriorityClass):
+		return "make the PriorityClass, or change runPriorityClassName of the chart: "
 	}
 	return ""
 }

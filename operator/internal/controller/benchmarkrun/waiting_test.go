@@ -58,6 +58,7 @@ func TestPassingCausesAreWaitedFor(t *testing.T) {
 		waits  time.Duration
 	}{
 		"quota":                          {apierrors.NewForbidden(pods, "p", errors.New("exceeded quota")), withInput, retryInterval},
+		"no PriorityClass":               {apierrors.NewForbidden(pods, "p", errors.New("no PriorityClass with name lab was found")), withInput, retryInterval},
 		"Pod Security":                   {apierrors.NewForbidden(pods, "p", errors.New("violates PodSecurity")), withInput, 0},
 		"a webhook is away":              {apierrors.NewInternalError(errors.New("failed calling webhook")), withInput, retryInterval},
 		"too many requests":              {apierrors.NewTooManyRequests("later", 1), withInput, 0},
@@ -167,6 +168,8 @@ func TestRefusedReplacement(t *testing.T) {
 		"the quota is full":              {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused(`pods "m" is forbidden: exceeded quota: compute`), after(time.Hour)), actWait, v1alpha1.ReasonPending, podCheckInterval},
 		"the quota stays full":           {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused(`pods "m" is forbidden: exceeded quota: compute`), after(time.Hour+300*time.Second)), actFinish, v1alpha1.ReasonPodForbidden, 0},
 		"refused while the chain starts": {newScope(launched, withRecords(calibrated), functions(ready, running), crashed, refused(`pods "m" is forbidden: violates PodSecurity`), after(time.Minute)), actFinish, v1alpha1.ReasonPodForbidden, 0},
+		"the PriorityClass is missing":   {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused(`pods "m" is forbidden: no PriorityClass with name lab was found`), after(time.Hour)), actWait, v1alpha1.ReasonPending, podCheckInterval},
+		"the PriorityClass stays away":   {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused(`pods "m" is forbidden: no PriorityClass with name lab was found`), after(time.Hour+300*time.Second)), actFinish, v1alpha1.ReasonPodForbidden, 0},
 		"the API server was slow":        {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("etcdserver: request timed out"), after(time.Hour)), actWait, v1alpha1.ReasonPending, podCheckInterval},
 		"the API server stays slow":      {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused("etcdserver: request timed out"), after(time.Hour+300*time.Second)), actFinish, v1alpha1.ReasonPodForbidden, 0},
 		"the quota was just made":        {newScope(launched, withRecords(open), functions(ready, ready), crashed, refused(`pods "m" is forbidden: status unknown for quota: compute`), after(time.Hour)), actWait, v1alpha1.ReasonPending, podCheckInterval},

@@ -30,14 +30,20 @@ func (l *lab) asWithWatchNamespaces(namespaces ...string) (*rest.Config, func(st
 	template, err := os.ReadFile("../../../../charts/vnfbench/templates/rbac.yaml")
 	l.Expect(err).NotTo(HaveOccurred())
 	ofCluster := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}}
+	ofServer := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: user}}
 	for document := range strings.SplitSeq(string(template), "\n---\n") {
 		head, rules, _ := strings.Cut(document, "\nrules:\n")
-		if strings.Contains(head, "kind: ClusterRole\n") && strings.Contains(head, "name: {{ $name }}-cluster\n") {
+		switch {
+		case strings.Contains(head, "kind: ClusterRole\n") && strings.Contains(head, "name: {{ $name }}-cluster\n"):
 			l.Expect(yaml.Unmarshal([]byte("rules:\n"+rules), ofCluster)).To(Succeed())
+		case strings.Contains(head, "kind: Role\n") && strings.Contains(head, "name: {{ $name }}-api-server\n  namespace: default\n"):
+			l.Expect(yaml.Unmarshal([]byte("rules:\n"+rules), ofServer)).To(Succeed())
 		}
 	}
 	l.Expect(ofCluster.Rules).NotTo(BeEmpty())
+	l.Expect(ofServer.Rules).NotTo(BeEmpty())
 	l.Expect(cluster.Create(l.ctx, ofCluster)).To(Succeed())
+	l.Expect(cluster.Create(l.ctx, ofServer)).To(Succeed())
 	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
 	role := func(name string) rbacv1.RoleRef {
 		return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}
@@ -47,6 +53,9 @@ func (l *lab) asWithWatchNamespaces(namespaces ...string) (*rest.Config, func(st
 	}
 	l.Expect(cluster.Create(l.ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: user}, RoleRef: role(user), Subjects: subjects})).To(Succeed())
 	l.Expect(cluster.Create(l.ctx, binding(l.namespace, "vnfbench-nodes"))).To(Succeed())
+	forServer := binding(ofServer.Namespace, user)
+	forServer.RoleRef.Kind = "Role"
+	l.Expect(cluster.Create(l.ctx, forServer)).To(Succeed())
 	for _, namespace := range namespaces {
 		l.Expect(cluster.Create(l.ctx, binding(namespace, "vnfbench-manager"))).To(Succeed())
 	}
@@ -92,7 +101,7 @@ func TestNamespaceTakenOutOfTheList(t *testing.T) {
 	l.deleteNamespace(taken)
 	l.Expect(l.nodeHolder()).To(Equal(identityOf(measures)))
 	l.Eventually(func() string { return l.message(stays, v1alpha1.ConditionChainReady) }).Should(And(
-		ContainSubstring(taken.Name+"/measures"), ContainSubstring("was deleted in a namespace that the operator does not watch")))
+		ContainSubstring(taken.Name+"/measures"), ContainSubstring("was deleted in a namespace that the operator does not watch"), ContainSubstring("delete Lease")))
 	l.passes(5*time.Minute, stays)
 	l.expect(stays, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }

@@ -64,6 +64,8 @@ type lab struct {
 	// rights are the operator's, and watched its namespaces: as default those of an installation for all namespaces, and the lab's own.
 	rights  *rest.Config
 	watched []string
+	// priorityClass is the PriorityClass of runs; none as default.
+	priorityClass string
 	// registry has the images whose labels the operator may read.
 	registry *httptest.Server
 	// cached has the type of each object that the operator's caches hold.
@@ -130,7 +132,7 @@ func (l *lab) startOperator(further ...func(ctrl.Manager) manager.Runnable) {
 	})
 	l.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(l.ctx)
-	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1", GuestImage: "registry.test/vnf-guest:1", EndpointImage: "registry.test/endpoint:1", NeighborImage: "registry.test/neighbor:1", NeighborGuestImage: "registry.test/neighbor-guest:1", Protocol: measure.Protocol(), AgentTokens: true, APIServerDiscovered: true}
+	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1", GuestImage: "registry.test/vnf-guest:1", EndpointImage: "registry.test/endpoint:1", NeighborImage: "registry.test/neighbor:1", NeighborGuestImage: "registry.test/neighbor-guest:1", Protocol: measure.Protocol(), AgentTokens: true, APIServerDiscovered: true, PriorityClassName: l.priorityClass}
 	allowed, err := subject.ParseRegistries([]string{l.registry.URL})
 	l.Expect(err).NotTo(HaveOccurred())
 	l.Expect(controller.Setup(ctx, mgr, l.clock, defaults, l.namespace, subject.NewReader(allowed, ""), l.watched, nil, prometheus.NewRegistry())).To(Succeed())

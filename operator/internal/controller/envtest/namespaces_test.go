@@ -3,7 +3,6 @@ package envtest
 import (
 	"context"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -118,11 +117,9 @@ func TestNamespaceThatCannotBeRead(t *testing.T) {
 	l.Expect(err).To(MatchError(ContainSubstring(l.namespace)))
 
 	takeAway(l.namespace)
-	l.Eventually(func() string {
-		_, _, err := watches.Readable(l.ctx, reviews, []string{l.namespace})
-		if err == nil {
-			return ""
-		}
-		return err.Error()
-	}).Should(And(ContainSubstring("RoleBinding"), Satisfy(func(text string) bool { return strings.Contains(text, l.namespace) })))
+	l.Eventually(func() ([]string, error) {
+		readable, unreadable, err = watches.Readable(l.ctx, reviews, []string{l.namespace})
+		return readable, err
+	}).Should(BeEmpty())
+	l.Expect((&watches.Rejoin{Unreadable: unreadable}).Ready(nil)).To(MatchError(And(ContainSubstring("RoleBinding"), ContainSubstring(l.namespace))))
 }

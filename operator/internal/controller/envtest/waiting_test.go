@@ -8,6 +8,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -282,4 +283,28 @@ func TestQuotaWithoutRoomForResults(t *testing.T) {
 	l.Expect(cluster.Delete(l.ctx, quota)).To(Succeed())
 	// It cannot be measured: the operator's clock is ahead of that of its pods.
 	l.expect(l.run("next"), v1alpha1.ConditionPlanned, "True/Planned")
+}
+
+// TestPriorityClassIsMissing checks that a run waits for the PriorityClass of the installation, and the next ones do in the queue; that
+// they are measured when it is made; and that a run ends within its bound when it stays away.
+func TestPriorityClassIsMissing(t *testing.T) {
+	l := newLab(t, nil)
+	l.stop()
+	l.priorityClass = l.namespace
+	l.startOperator()
+	l.testbed()
+	first := l.run("first")
+	l.expect(first, v1alpha1.ConditionChainReady, "Unknown/Waiting")
+	l.Expect(l.message(first, v1alpha1.ConditionChainReady)).To(And(ContainSubstring("the PriorityClass of the installation"), ContainSubstring(l.namespace)))
+	second := l.run("second")
+	l.expect(second, v1alpha1.ConditionAdmitted, "False/Queued")
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: l.namespace}, Value: 1, PreemptionPolicy: new(corev1.PreemptNever)}
+	l.Expect(cluster.Create(l.ctx, class)).To(Succeed())
+	l.expect(first, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.expect(second, v1alpha1.ConditionSucceeded, "True/Succeeded")
+
+	l.Expect(cluster.Delete(l.ctx, class)).To(Succeed())
+	third := l.run("third")
+	l.pendsThenFails(third, "no PriorityClass", v1alpha1.ReasonPodForbidden)
+	l.Expect(l.message(third, v1alpha1.ConditionSucceeded)).To(ContainSubstring("runPriorityClassName"))
 }

@@ -3,6 +3,7 @@ package watches
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -36,9 +37,6 @@ func Readable(ctx context.Context, reviews authorizationclient.SelfSubjectAccess
 			unreadable = append(unreadable, namespace)
 		}
 	}
-	if len(readable) == 0 && len(unreadable) > 0 {
-		return nil, nil, fmt.Errorf("the operator may watch BenchmarkRuns in none of the namespaces that it is to watch, %s: create them, and install the operator's RoleBinding there", strings.Join(unreadable, ", "))
-	}
 	return readable, unreadable, nil
 }
 
@@ -54,6 +52,11 @@ type Rejoin struct {
 
 // NeedLeaderElection says that a manager that waits for the leadership ends too.
 func (r *Rejoin) NeedLeaderElection() bool { return false }
+
+// Ready is the readiness check of an operator that can read none of its namespaces.
+func (r *Rejoin) Ready(*http.Request) error {
+	return fmt.Errorf("the operator may watch BenchmarkRuns in none of the namespaces that it is to watch, %s: create them, and install the operator's RoleBinding there", strings.Join(r.Unreadable, ", "))
+}
 
 // Start returns when the context ends, or with an error when a namespace is back.
 func (r *Rejoin) Start(ctx context.Context) error {
