@@ -226,7 +226,8 @@ func requestsOf(t *testing.T, k kindOf) []request {
 	owned.SetOwnerReferences(append(slices.Repeat([]metav1.OwnerReference{{APIVersion: "v1", Kind: "A", Name: "a", UID: "a"}}, 50_000), ours))
 	before.SetOwnerReferences([]metav1.OwnerReference{ours})
 	before.SetFinalizers(append(slices.Repeat([]string{"example.com/a"}, 100_000), v1alpha1.Finalizer))
-	requests = append(requests, request{"50,000 owners", owned, nil, true}, request{"50,000 owners, and no finalizer", owned, before, true})
+	requests = append(requests, request{"50,000 owners", owned, nil, true}, request{"50,000 owners, and no finalizer", owned, before, true},
+		request{"50,000 owners of before", changed(owned), owned, true}, request{"50,000 owners less", small, owned, true})
 	if strings.HasPrefix(k.kind, "BenchmarkSuite") {
 		long := small.DeepCopy()
 		chain := slices.Repeat([]any{map[string]any{"function": "Router"}}, 100_000)

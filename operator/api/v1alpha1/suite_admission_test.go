@@ -11,9 +11,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -369,22 +367,5 @@ func TestConfirmationIsImmutable(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
-	}
-}
-
-// TestManyOwnersAreRefused: a request can have tens of thousands of owners, with which it would take a second to look at all.
-func TestManyOwnersAreRefused(t *testing.T) {
-	for _, manifest := range []string{goodRun, executionOf(goodSuite)} {
-		for number, want := range map[int]string{100: "", 101: "more than 100 owners: remove some", 20_000: "more than 100 owners: remove some"} {
-			o := object(t, manifest, nil)
-			var owners []metav1.OwnerReference
-			for i := range number {
-				owners = append(owners, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: types.UID(fmt.Sprint(i))})
-			}
-			o.SetOwnerReferences(owners)
-			if err := create(o); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%d owners of a %s: %v, want %q", number, o.GetKind(), err, want)
-			}
-		}
 	}
 }

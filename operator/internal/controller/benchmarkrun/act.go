@@ -374,7 +374,7 @@ func (r *Reconciler) deleteAll(ctx context.Context, s *scope, objects []chain.Ob
 		case chain.NetworkAttachmentDefinition.Kind:
 			continue
 		case "Secret":
-			if err := r.deleteSecret(ctx, s, object.GetName()); err != nil {
+			if err := r.deleteSecret(ctx, s, object.GetName(), false); err != nil {
 				return err
 			}
 			continue

@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +19,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/controller/apply"
+	"vnfbench.io/operator/internal/measure"
 )
 
 // createKeys makes the encryption gateways' keys, once for each launch of the chain.
@@ -76,33 +80,47 @@ func (r *Reconciler) createSeeds(ctx context.Context, s *scope) error {
 // deleteSecrets deletes keys, seeds and what virtual machines boot with, together with the chain: the next one needs
 // other keys, and gets the issuer's keys of that day. The run's spec names them, because a plan may be lost.
 func (r *Reconciler) deleteSecrets(ctx context.Context, s *scope) error {
-	var names []string
+	// The workload that uses each Secret, by the name of the Secret.
+	users := map[string]string{}
 	for _, function := range s.run.Spec.Experiment.Chain {
+		workload := s.names.Function(function.Name)
 		if function.Function == v1alpha1.FunctionEncryptionGateway {
-			names = append(names, s.names.Keys(function.Name))
+			users[s.names.Keys(function.Name)] = workload
 		}
-		if function.Function == v1alpha1.FunctionCustom || function.Runtime == v1alpha1.RuntimeVirtualMachine {
-			names = append(names, s.names.Function(function.Name))
+		if custom := function.Custom; function.Runtime == v1alpha1.RuntimeVirtualMachine || custom != nil {
+			if custom == nil || custom.UserData != "" || custom.NetworkData != "" {
+				users[workload] = workload
+			}
 		}
 	}
 	for _, n := range s.run.Spec.Experiment.NoisyNeighbors {
 		if n.Runtime == v1alpha1.RuntimeVirtualMachine {
-			names = append(names, s.names.Neighbor(n.Name))
+			users[s.names.Neighbor(n.Name)] = s.names.Neighbor(n.Name)
 		}
 	}
-	for _, name := range names {
-		if err := r.deleteSecret(ctx, s, name); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(users)) {
+		if err := r.deleteSecret(ctx, s, name, s.isThere(users[name])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deleteSecret deletes a Secret that the operator has made, which the status records, on condition that it has the UID of that one. The
-// operator may not read whose a Secret is. Where it ended between making it and recording the UID, it is deleted by its name alone.
-func (r *Reconciler) deleteSecret(ctx context.Context, s *scope, name string) error {
+// isThere reports whether a workload of the chain exists and no one has deleted it.
+func (s *scope) isThere(workload string) bool {
+	if vm := s.vmNamed(workload); vm != nil {
+		return vm.DeletionTimestamp.IsZero()
+	}
+	pod := s.pod(workload)
+	return pod != nil && pod.DeletionTimestamp.IsZero()
+}
+
+// deleteSecret deletes a Secret that the status records, on condition that it has the UID there. The operator may not read whose a Secret is.
+// It deletes it by its name alone where it ended between making it and recording the UID, and where the workload that uses it is there and
+// nothing is recorded: an older operator, which recorded nothing, made both.
+func (r *Reconciler) deleteSecret(ctx context.Context, s *scope, name string, isUsed bool) error {
 	uid, recorded := s.run.Status.Secrets[name]
-	if !recorded {
+	if !recorded && !isUsed {
 		return nil
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.run.Namespace, Name: name}}
@@ -114,35 +132,46 @@ func (r *Reconciler) deleteSecret(ctx context.Context, s *scope, name string) er
 	if client.IgnoreNotFound(err) != nil && !(uid != "" && apierrors.IsConflict(err)) {
 		return fmt.Errorf("deleting Secret %q: %w", name, err)
 	}
-	return r.recordSecret(ctx, s, name, nil)
+	return r.recordSecret(ctx, s, name, nil, "")
 }
 
 // createSecret makes a Secret, and reports whether it did. The run's status has its name before, and its UID afterwards. It does not
 // apply it: the answer to a patch would show any Secret of the namespace, so the operator does not hold that verb. A Secret that exists
-// already was made for the same plan.
+// already was made for the same plan if the status had its name before; otherwise another writer made it.
 func (r *Reconciler) createSecret(ctx context.Context, s *scope, secret *corev1.Secret) (made bool, err error) {
-	if _, recorded := s.run.Status.Secrets[secret.Name]; !recorded {
-		if err := r.recordSecret(ctx, s, secret.Name, new(v1alpha1.ObjectUID(""))); err != nil {
+	// The cache may not have what was recorded last.
+	run := &v1alpha1.BenchmarkRun{}
+	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(s.run), run); err != nil {
+		return false, fmt.Errorf("reading which Secrets the run has: %w", err)
+	}
+	s.run.Status.Secrets = run.Status.Secrets
+	_, recorded := run.Status.Secrets[secret.Name]
+	if !recorded {
+		if err := r.recordSecret(ctx, s, secret.Name, new(v1alpha1.ObjectUID("")), run.ResourceVersion); err != nil {
 			return false, err
 		}
 	}
 	err = r.Client.Create(ctx, secret, apply.Owner)
 	switch {
-	case apierrors.IsAlreadyExists(err):
+	case apierrors.IsAlreadyExists(err) && recorded:
 		return false, nil
+	case apierrors.IsAlreadyExists(err):
+		taken := &apply.Taken{Kind: "Secret", Name: secret.Name, Err: fmt.Errorf("the run's status.secrets did not have it: %w", err)}
+		return false, errors.Join(taken, r.recordSecret(ctx, s, secret.Name, nil, ""))
 	case err != nil:
 		return false, fmt.Errorf("creating Secret %q: %w", secret.Name, err)
 	}
-	return true, r.recordSecret(ctx, s, secret.Name, new(v1alpha1.ObjectUID(secret.UID)))
+	return true, r.recordSecret(ctx, s, secret.Name, new(v1alpha1.ObjectUID(secret.UID)), "")
 }
 
-// recordSecret stores the UID of a Secret in the run's status at once, whatever else has changed there: "" while it is not known, and nil
-// removes the Secret.
-func (r *Reconciler) recordSecret(ctx context.Context, s *scope, name string, uid *v1alpha1.ObjectUID) error {
-	data, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": s.run.UID},
-		"status":   map[string]any{"secrets": map[string]any{name: uid}},
-	})
+// recordSecret stores the UID of a Secret in the run's status at once: "" while it is not known, and nil removes the Secret. It does so in the
+// given version of the run; "": in any, whatever else has changed there.
+func (r *Reconciler) recordSecret(ctx context.Context, s *scope, name string, uid *v1alpha1.ObjectUID, version string) error {
+	metadata := map[string]any{"uid": s.run.UID}
+	if version != "" {
+		metadata["resourceVersion"] = version
+	}
+	data, err := json.Marshal(map[string]any{"metadata": metadata, "status": map[string]any{"secrets": map[string]any{name: uid}}})
 	if err != nil {
 		return err
 	}
@@ -151,5 +180,9 @@ func (r *Reconciler) recordSecret(ctx context.Context, s *scope, name string, ui
 		return fmt.Errorf("recording the UID of Secret %q: %w", name, err)
 	}
 	s.run.Status.Secrets = run.Status.Secrets
+	if _, stored := run.Status.Secrets[name]; uid != nil && !stored {
+		return measure.Failf(v1alpha1.ReasonVersionMismatch, "apply those of its version, and the run under a new name",
+			"the API server does not store status.secrets: the CustomResourceDefinitions are older than this operator")
+	}
 	return nil
 }

@@ -2,6 +2,7 @@ package envtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -84,12 +86,65 @@ func TestInterruptedKeys(t *testing.T) {
 	left := secret("west")
 	left.Data = map[string][]byte{"psk": []byte("earlier")}
 	l.Expect(cluster.Create(l.ctx, left)).To(Succeed())
+	l.recordSecrets(run, fmt.Sprintf(`{%q: ""}`, left.Name))
 	// Without its testbed the run has waited until here.
 	l.testbed()
 	west, east := secret("west"), secret("east")
 	l.Eventually(func() bool {
 		return l.get(west) == nil && l.get(east) == nil && string(west.Data["psk"]) != "earlier" && string(west.Data["psk"]) == string(east.Data["psk"])
 	}).Should(BeTrue())
+	l.node.set(func(n *node) { n.silent[pathChain] = false })
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+}
+
+// recordSecrets sets what the status has of the run's Secrets.
+func (l *lab) recordSecrets(run *v1alpha1.BenchmarkRun, secrets string) {
+	l.t.Helper()
+	patch := fmt.Appendf(nil, `{"status":{"secrets":%s}}`, secrets)
+	l.Expect(cluster.Status().Patch(l.ctx, run, client.RawPatch("application/merge-patch+json", patch))).To(Succeed())
+}
+
+// TestSecretThatAnotherMadeBefore checks that a Secret that another writer made under the name of one of the run's, before the operator did,
+// is neither used nor deleted.
+func TestSecretThatAnotherMadeBefore(t *testing.T) {
+	l := newLab(t, nil)
+	run := l.run("taken", gateways)
+	west, east := secretNamed(l, plan.NamesOf(run).Keys("west")), secretNamed(l, plan.NamesOf(run).Keys("east"))
+	east.StringData = map[string]string{"psk": "known"}
+	l.Expect(cluster.Create(l.ctx, east)).To(Succeed())
+	// Without its testbed the run has waited until here.
+	l.testbed()
+	l.expect(run, v1alpha1.ConditionSucceeded, "False/ObjectTaken")
+	l.Expect(l.message(run, v1alpha1.ConditionSucceeded)).To(ContainSubstring(`delete Secret %q`, east.Name))
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Released")
+	l.Expect(run.Status.Secrets).To(BeEmpty())
+	l.Expect(apierrors.IsNotFound(l.get(west))).To(BeTrue())
+	kept := secretNamed(l, east.Name)
+	l.Expect(l.get(kept)).To(Succeed())
+	l.Expect(kept.UID).To(Equal(east.UID))
+	l.Expect(l.pods(chain.ComponentFunction)).To(BeEmpty())
+}
+
+// TestKeysOfAnOlderOperator checks that a chain that an operator launched which recorded no Secrets leaves none of its keys to the next chain.
+func TestKeysOfAnOlderOperator(t *testing.T) {
+	l := newLab(t, nil)
+	l.node.set(func(n *node) { n.silent[pathChain] = true })
+	l.testbed()
+	run := l.run("gateways", gateways)
+	l.expect(run, v1alpha1.ConditionMeasured, "Unknown/Measuring")
+	before := l.keys()
+	l.Expect(before).To(HaveLen(2))
+	l.stop()
+	l.recordSecrets(run, "null")
+	l.startOperator()
+	l.setSuspend(run, true)
+	l.expect(run, v1alpha1.ConditionAdmitted, "False/Suspended")
+	l.Expect(l.keys()).To(BeEmpty())
+	l.setSuspend(run, false)
+	l.Eventually(l.keys).Should(HaveLen(2))
+	for name, key := range l.keys() {
+		l.Expect(key).NotTo(Equal(before[name]))
+	}
 	l.node.set(func(n *node) { n.silent[pathChain] = false })
 	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
 }
