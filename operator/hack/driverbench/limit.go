@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// limits finds the highest load without loss, and compares it with what arrives flat out: the best with the best. It prints beside it
+// limits finds the highest load without loss, and compares it with what arrives flat out: the best with the best. It prints next to it
 // what at least half of the trials pass.
 func (b bench) limits(least, partly float64) (limit float64, err error) {
 	flatOut, err := b.flatOut()
