@@ -187,7 +187,7 @@ func compareCost(ctx context.Context, rounds int, window time.Duration) error {
 	}
 	mine, atLoad, theirRate := middle(own), middle(scheduled), middle(peer)
 	ratio, kernel := mine.perCPUSecond/theirRate.perCPUSecond, statistics.Median(kernels)
-	fmt.Printf("RING %s direct: %d ns a frame to make, time and send it; over a wire, with its receiver, as fast as possible %.0f ns of CPU time, %s %.0f ns, ratio %.2f, want %.0f at least; the kernel alone, with programs that do nothing, %.0f ns, which no driver is below, ratio %.2f; by the clock %.2f; at a load that is too high, with each frame timed, %.0f ns, ratio %.2f; medians of %d, load average %s\n",
+	fmt.Printf("RING %s direct: %d ns a frame to make, time and send it; over a wire, with its receiver, as fast as possible %.0f ns of CPU time, %s %.0f ns, ratio %.2f, want %.0f at least; the kernel alone, with programs that do nothing, %.0f ns, which no sender by this kernel path (BPF test run, redirect, batches of 32) is below, ratio %.2f; by the clock %.2f; at a load that is too high, with each frame timed, %.0f ns, ratio %.2f; medians of %d, load average %s\n",
 		verdictOf(ratio >= leastPeerRatio), d.Description().FrameCostNanoseconds, 1e9/mine.perCPUSecond, peers[0].name, 1e9/theirRate.perCPUSecond, ratio, leastPeerRatio,
 		kernel, 1e9/theirRate.perCPUSecond/kernel, mine.perSecond/theirRate.perSecond, 1e9/atLoad.perCPUSecond, atLoad.perCPUSecond/theirRate.perCPUSecond, rounds, loadAverage())
 	return nil

@@ -30,7 +30,7 @@ const (
 	ringWindow    = 300 * time.Millisecond
 	plateauWindow = 600 * time.Millisecond
 	ringPause     = 700 * time.Millisecond
-	// mostRingRounds keeps all of it below twenty minutes.
+	// mostRingRounds keeps all of it below twenty-five minutes.
 	mostRingRounds = 5
 	// limitStep is how close the search gets to the limit.
 	limitStep = 1.01
@@ -166,71 +166,6 @@ func (b bench) flatOutOf(p *testpath.Path, config xdp.Config) (float64, error) {
 	b.d = d
 	flatOut, err := b.flatOut()
 	return flatOut, errors.Join(err, d.Close())
-}
-
-// limits finds the highest load without loss, and compares it with what arrives flat out.
-func (b bench) limits(least, partly float64) (limit float64, err error) {
-	flatOut, err := b.flatOut()
-	if err != nil {
-		return 0, err
-	}
-	if limit, err = b.limitBetween(flatOut*0.2, flatOut*1.2); err != nil {
-		return 0, err
-	}
-	b.verdict(limit/flatOut >= least, "flat out %.0f frames/s with all frames timed, limit %.0f, share %.2f, want %.2f at least; flat out with a part timed %.0f, share %.2f",
-		flatOut, limit, limit/flatOut, least, partly, limit/partly)
-	return limit, nil
-}
-
-// limitBetween finds the highest load without loss between two loads.
-func (b bench) limitBetween(low, high float64) (float64, error) {
-	for high/low > limitStep {
-		middle := math.Sqrt(low * high)
-		passed, err := b.passes(middle)
-		if err != nil {
-			return 0, err
-		}
-		if passed {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low, nil
-}
-
-func (b bench) flatOut() (most float64, err error) {
-	for range b.rounds {
-		time.Sleep(ringPause)
-		o, err := b.d.Measure(b.ctx, trialOf(64, 0, ringWindow))
-		if err != nil {
-			return 0, err
-		}
-		most = max(most, o.ForwardingFramesPerSecond())
-	}
-	return most, nil
-}
-
-// passes lets a load pass if any of the trials passes: other work only makes a device worse. A load that
-// lost little may be below the limit, so it gets more trials than one that is clearly above.
-func (b bench) passes(framesPerSecond float64) (bool, error) {
-	least := 1.0
-	for n := 0; moreTrials(n, b.rounds, least); n++ {
-		time.Sleep(ringPause)
-		o, err := b.d.Measure(b.ctx, trialOf(64, uint64(framesPerSecond), ringWindow))
-		if err != nil {
-			return false, err
-		}
-		if least = min(least, o.LossRatio()+o.UnsentRatio()); least == 0 {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// moreTrials returns whether a load gets another trial, by how many it had and the least that was missing in one.
-func moreTrials(had, rounds int, least float64) bool {
-	return had < rounds || had < nearRounds*rounds && least < nearLoss
 }
 
 // overload offers more than the limit, and returns what is received at twice the limit.

@@ -36,3 +36,24 @@ func TestMoreTrials(t *testing.T) {
 		}
 	}
 }
+
+// TestHalfOf checks that half of the trials, and no fewer, let a load pass, with no more trials than decide it.
+func TestHalfOf(t *testing.T) {
+	for _, c := range []struct {
+		rounds int
+		trials string
+		want   bool
+	}{
+		{5, "+++", true}, {5, "---", false}, {5, "+-+-+", true}, {5, "-+-+-", false},
+		{4, "++", true}, {4, "--++", true}, {4, "---", false}, {1, "+", true}, {1, "-", false},
+	} {
+		made := 0
+		got, err := halfOf(c.rounds, func() (bool, error) {
+			made++
+			return made <= len(c.trials) && c.trials[made-1] == '+', nil
+		})
+		if got != c.want || made != len(c.trials) || err != nil {
+			t.Errorf("%d rounds, %s: %v after %d, %v", c.rounds, c.trials, got, made, err)
+		}
+	}
+}

@@ -96,9 +96,9 @@ func Digest(parts []v1alpha1.PlatformPart) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text)))[:len("sha256:")+16]
 }
 
-// Differences names each part that both runs know and that differs, with both values. What is said of the chain's node is not said
-// again of the generator's, a fingerprint only where no fact says what differs in it, and the operator's version only where it is not the
-// measurer's. Parts in except are left out.
+// Differences names each part that both runs know and that differs, with both values after the name. What is said of the chain's node
+// is not said again of the generator's, and the operator's version only where it is not the measurer's. A fingerprint is named next to
+// its facts, because more may differ in it than they say. Parts in except are left out.
 func Differences(then, now []v1alpha1.PlatformPart, except ...string) []string {
 	var out []string
 	change := func(name string) string {
@@ -111,26 +111,19 @@ func Differences(then, now []v1alpha1.PlatformPart, except ...string) []string {
 		}
 		return fmt.Sprintf("%s -> %s", short(before), short(after))
 	}
-	say := func(name, twin string) bool {
-		text := change(name)
-		if text != "" && text != change(twin) && !slices.Contains(except, name) {
+	say := func(name, twin string) {
+		if text := change(name); text != "" && text != change(twin) && !slices.Contains(except, name) {
 			out = append(out, name+" "+text)
 		}
-		return text != ""
 	}
 	say(deviceNode, "")
 	say(generatorNode, deviceNode)
-	ofDevice, ofGenerator := false, false
 	for _, fact := range facts {
-		ofDevice = say(fact.device, "") || ofDevice
-		ofGenerator = say(fact.generator, fact.device) || ofGenerator
+		say(fact.device, "")
+		say(fact.generator, fact.device)
 	}
-	if !ofDevice {
-		say(deviceDigest, "")
-	}
-	if !ofGenerator {
-		say(generatorDigest, deviceDigest)
-	}
+	say(deviceDigest, "")
+	say(generatorDigest, deviceDigest)
 	say(GeneratorImage, "")
 	say(Measurer, "")
 	say(operator, Measurer)

@@ -39,14 +39,14 @@ func TestDifferences(t *testing.T) {
 		}, nil, nil},
 		"another kernel of the one node": {func(r *Run) {
 			r.Device.Fingerprint, r.Generator.Fingerprint = fingerprint("7.0"), fingerprint("7.0")
-		}, nil, []string{"kernel 6.1.0 -> 7.0"}},
+		}, nil, []string{"kernel 6.1.0 -> 7.0", "device sha256:666666666666 -> sha256:777777777777"}},
 		"another node of the same model": {func(r *Run) { r.Plan.DeviceNode, r.Plan.GeneratorNode = "b", "b" }, nil, []string{"deviceNode a -> b"}},
 		"a second node":                  {func(r *Run) { r.Plan.GeneratorNode = "b" }, nil, []string{"generatorNode a -> b"}},
 		"governor and processor": {func(r *Run) {
 			f := fingerprint("6.1.0")
 			f.Digest, f.CPUModel, f.ScalingGovernors = "sha256:other", "EPYC 9654", []string{"powersave"}
 			r.Device.Fingerprint, r.Generator.Fingerprint = f, f
-		}, nil, []string{"cpuModel EPYC 9354 -> EPYC 9654", "governors performance -> powersave"}},
+		}, nil, []string{"cpuModel EPYC 9354 -> EPYC 9654", "governors performance -> powersave", "device sha256:666666666666 -> sha256:other"}},
 		"something that only the digest has": {func(r *Run) {
 			f := fingerprint("6.1.0")
 			f.Digest = "sha256:" + strings.Repeat("f", 64)
@@ -55,7 +55,7 @@ func TestDifferences(t *testing.T) {
 		"the end of a long value": {func(r *Run) {
 			r.Device.Fingerprint.KernelParameters = []string{"isolcpus=2-7", strings.Repeat("x", 150)}
 			r.Device.Fingerprint.Digest = "sha256:other"
-		}, nil, []string{"kernelParameters isolcpus=2-7 -> isolcpus=2-7 " + strings.Repeat("x", 44) + "..."}},
+		}, nil, []string{"kernelParameters isolcpus=2-7 -> isolcpus=2-7 " + strings.Repeat("x", 44) + "...", "device sha256:666666666666 -> sha256:other"}},
 		"another release": {func(r *Run) {
 			r.Generator.ImageID, r.Generator.MeasurerVersion, r.OperatorVersion = "measurer@sha256:"+strings.Repeat("2", 64), "1.1", "1.1"
 		}, nil, []string{"generatorImage sha256:111111111111 -> sha256:222222222222", "measurer 1.0 -> 1.1"}},
@@ -85,9 +85,9 @@ func TestDifferencesOfTwoNodes(t *testing.T) {
 		now  []v1alpha1.PlatformPart
 		want []string
 	}{
-		{run("6.1.0", "7.0"), []string{"generatorKernel 6.1.0 -> 7.0"}},
-		{run("7.0", "7.0"), []string{"kernel 6.1.0 -> 7.0"}},
-		{run("7.0", "8.0"), []string{"kernel 6.1.0 -> 7.0", "generatorKernel 6.1.0 -> 8.0"}},
+		{run("6.1.0", "7.0"), []string{"generatorKernel 6.1.0 -> 7.0", "generator sha256:generator6.1 -> sha256:generator7.0"}},
+		{run("7.0", "7.0"), []string{"kernel 6.1.0 -> 7.0", "device sha256:666666666666 -> sha256:777777777777", "generator sha256:generator6.1 -> sha256:generator7.0"}},
+		{run("7.0", "8.0"), []string{"kernel 6.1.0 -> 7.0", "generatorKernel 6.1.0 -> 8.0", "device sha256:666666666666 -> sha256:777777777777", "generator sha256:generator6.1 -> sha256:generator8.0"}},
 	} {
 		if diff := cmp.Diff(test.want, Differences(run("6.1.0", "6.1.0"), test.now)); diff != "" {
 			t.Error(diff)

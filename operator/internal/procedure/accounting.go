@@ -12,6 +12,19 @@ const maxUncountedPercent = 1
 // account compares what a trial lost with what the generator and the functions counted.
 type account struct{ lost, uncounted uint64 }
 
+// isOpen reports whether more is missing in the counters than their times explain.
+func (a account) isOpen() bool { return a.uncounted*100 > a.lost*maxUncountedPercent }
+
+// accountOfAll returns the account of a figure's trials together. Those without one are left out.
+func accountOfAll(records []measure.Record) (sum account) {
+	for _, r := range records {
+		if a, known := accountOf(r); known {
+			sum = account{sum.lost + a.lost, sum.uncounted + a.uncounted}
+		}
+	}
+	return sum
+}
+
 // accountOf returns a record's account, and false where not all that may lose frames shows its
 // counters: a virtual machine loses some at its tap, and a custom one does not answer.
 func accountOf(r measure.Record) (a account, known bool) {
@@ -33,9 +46,6 @@ func accountOf(r measure.Record) (a account, known bool) {
 		}
 	}
 	a.uncounted = a.lost - min(a.lost, counted)
-	if a.uncounted*100 <= a.lost*maxUncountedPercent {
-		a.uncounted = 0
-	}
 	return a, true
 }
 
@@ -52,7 +62,7 @@ func (w *replay) warnUncounted(d *warningList, size measure.Size) {
 				continue
 			}
 			lossy++
-			if a.uncounted > 0 {
+			if a.isOpen() {
 				trials, sum = trials+1, account{sum.lost + a.lost, sum.uncounted + a.uncounted}
 			}
 		}

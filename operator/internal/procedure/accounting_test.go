@@ -24,7 +24,7 @@ func TestUncounted(t *testing.T) {
 		want     uint64
 	}{
 		"all counted":                {measure.HopInline, evidence(399), true, 0},
-		"almost all":                 {measure.HopInline, evidence(389), true, 0},
+		"almost all":                 {measure.HopInline, evidence(389), true, 10},
 		"some not":                   {measure.HopInline, evidence(388), true, 11},
 		"the ring is not the device": {measure.HopSeparate, evidence(399), true, 600},
 		"more than lost":             {measure.HopInline, evidence(9000), true, 0},
@@ -45,9 +45,36 @@ func TestUncounted(t *testing.T) {
 		for _, stage := range []measure.Stage{measure.StageLatency, measure.StageThroughput} {
 			r.Stage = stage
 			doubtful := slices.Contains(doubtsOf([]measure.Record{r}), v1alpha1.DoubtFramesUncounted)
-			if want := c.want > 0 && stage == measure.StageLatency; doubtful != want {
+			if want := c.want > 10 && stage == measure.StageLatency; doubtful != want {
 				t.Errorf("%s: doubtful in stage %s: %t, want %t", name, stage, doubtful, want)
 			}
+		}
+	}
+}
+
+// TestUncountedOfAFigure checks that a figure is in doubt by what all of its trials lost together, and that trials without an account say
+// nothing.
+func TestUncountedOfAFigure(t *testing.T) {
+	trial := func(lost uint64, counted int64) measure.Record {
+		return measure.Record{Stage: stageFixedLoad, Evidence: &measure.Evidence{Functions: []measure.FunctionEvidence{{
+			Process: &measure.CPUTime{}, Ports: []measure.PortEvidence{{Name: "west", SendDroppedFrames: counted}},
+		}}}, Outcome: measure.Outcome{Directions: []measure.DirectionOutcome{{SentFrames: 100_000, ReceivedFrames: 100_000 - lost}}}}
+	}
+	unknown := trial(5000, 0)
+	unknown.Evidence = nil
+	for name, c := range map[string]struct {
+		records []measure.Record
+		want    bool
+	}{
+		"a frame of a small loss":        {[]measure.Record{trial(10, 9), trial(5000, 5000)}, false},
+		"a frame of a small loss alone":  {[]measure.Record{trial(10, 9)}, true},
+		"more than 1 % of all":           {[]measure.Record{trial(10, 9), trial(5000, 4940)}, true},
+		"another trial counted too much": {[]measure.Record{trial(5000, 4940), trial(10, 900)}, true},
+		"a trial without an account":     {[]measure.Record{trial(5000, 5000), unknown}, false},
+		"one next to an open one":        {[]measure.Record{trial(10, 9), unknown}, true},
+	} {
+		if got := slices.Contains(doubtsOf(c.records), v1alpha1.DoubtFramesUncounted); got != c.want {
+			t.Errorf("%s: doubtful: %t, want %t", name, got, c.want)
 		}
 	}
 }

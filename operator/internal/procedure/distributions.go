@@ -62,41 +62,48 @@ func FitDistributions(instr measure.Instructions, records []measure.Record, stag
 // distributionRoom returns how many bytes the next trial's distributions may take, where its delays are figures.
 func distributionRoom(instr measure.Instructions, records []measure.Record) int {
 	all, _, share := distributionShares(instr)
-	taken, _ := distributionsOf(records)
-	return max(0, min(share, all-taken))
+	return max(0, min(share, all-takenBy(records)))
 }
 
 // restRoom returns how many bytes the distributions of the next trial that keeps the rest may take: a share of what is left
-// when each trial whose delays are figures still takes its whole share. What these do not take is for later trials.
+// when each expected trial whose delays are figures still takes its whole share. What these do not take is for later trials.
 func restRoom(instr measure.Instructions, records []measure.Record) int {
-	all, figures, share := distributionShares(instr)
-	taken, made := distributionsOf(records)
-	return max(0, min((all-taken-max(0, figures-made)*share)/restShare, maxRecordDistributions))
+	all, _, share := distributionShares(instr)
+	return max(0, min((all-takenBy(records)-expectedFigures(instr, records)*share)/restShare, maxRecordDistributions))
+}
+
+// expectedFigures returns how many trials are expected after the records whose delays are figures. More of one phase than it expects,
+// because some were made again, leave those of other phases as they are.
+func expectedFigures(instr measure.Instructions, records []measure.Record) (left int) {
+	for _, ph := range expectedPhases(instr) {
+		if !ph.measurement.distributions() {
+			continue
+		}
+		made := 0
+		for _, r := range records {
+			if ph.owns(r) && distributionBytes(r.Outcome).delay > 0 {
+				made++
+			}
+		}
+		left += max(0, ph.expectedTrials-made)
+	}
+	return left
 }
 
 // distributionShares returns how many bytes all distributions of a run may take, how many trials are expected whose delays
 // are figures, and how many bytes each of these may take.
 func distributionShares(instr measure.Instructions) (all, figures, share int) {
-	for _, ph := range expectedPhases(instr) {
-		if ph.measurement.distributions() {
-			figures += ph.expectedTrials
-		}
-	}
+	figures = expectedFigures(instr, nil)
 	all = max(0, min(freeBytes(instr)/furtherShare, maxDistributionBytes))
 	return all, figures, min(all/max(1, figures), maxRecordDistributions)
 }
 
-// distributionsOf returns how many bytes the distributions of records take, and how many records whose delays are figures
-// keep one.
-func distributionsOf(records []measure.Record) (taken, figures int) {
+// takenBy returns how many bytes the distributions of records take.
+func takenBy(records []measure.Record) (taken int) {
 	for _, r := range records {
-		bytes := distributionBytes(r.Outcome)
-		taken += bytes.all()
-		if !KeepsOfRest(r.Stage) && bytes.delay > 0 {
-			figures++
-		}
+		taken += distributionBytes(r.Outcome).all()
 	}
-	return taken, figures
+	return taken
 }
 
 // distributionSizes are the bytes that the distributions of an outcome take in its record.

@@ -131,63 +131,84 @@ func TestDistributionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSearchesLeaveRoom checks that the distributions of searches take nothing from trials whose delays are figures, and
-// that searches of a run of one size keep theirs, also where they take more trials than expected. Of more sizes the later ones
-// keep what the figures of the first did not take. Bursts that follow take nothing from the figures of later sizes either.
+// TestSearchesLeaveRoom checks that the distributions of searches and of bursts take nothing that the expected trials whose delays are
+// figures have not taken yet: each of these keeps its whole share, and where trials of the first size are made again, no more of them
+// go without than these. Searches of a run of one size keep theirs, also where they take more trials than expected. Of more sizes the
+// later ones keep what the figures of the first did not take.
 func TestSearchesLeaveRoom(t *testing.T) {
 	for _, bursts := range []int{0, 200} {
-		searchesLeaveRoom(t, bursts)
+		for _, again := range []int{0, 2} {
+			for sizes, least := range map[int]int{1: 25, 2: 5, 3: 5, 7: 0} {
+				if bursts+again > 0 {
+					least = 0
+				}
+				searchesLeaveRoom(t, sizes, bursts, again, 1, 0)
+				searchesLeaveRoom(t, sizes, bursts, again, 2, least)
+			}
+		}
 	}
 }
 
-func searchesLeaveRoom(t *testing.T, bursts int) {
+// searchesLeaveRoom makes searches, trials whose delays are figures and bursts of sizes. Those of figures take one of so many parts of
+// their share, and some of the first size are made again. Of the last size's search at least so many trials keep theirs.
+func searchesLeaveRoom(t *testing.T, sizes, bursts, again, parts, least int) {
+	t.Helper()
 	instr := instructions()
-	for sizes, least := range map[int]int{1: 25, 2: 5, 3: 5, 7: 0} {
-		instr.Sizes = nil
-		for i := range sizes {
-			instr.Sizes = append(instr.Sizes, measure.FrameSize(64+i))
-		}
-		all, figures, share := distributionShares(instr)
-		if figures%sizes != 0 {
-			t.Fatalf("%d trials of %d sizes", figures, sizes)
-		}
-		var records []measure.Record
-		taken, kept := 0, make([]int, sizes)
-		add := func(stage measure.Stage, outcome measure.Outcome) bool {
-			outcome = FitDistributions(instr, records, stage, outcome)
-			bytes := distributionBytes(outcome)
-			taken += bytes.all()
-			records = append(records, measure.Record{Stage: stage, Outcome: outcome})
-			return bytes.delay > 0 && bytes.lateness > 0
-		}
-		each := share/4 - 50
-		if sizes > 1 {
-			each /= 2
-		}
-		for size := range sizes {
-			for range 25 {
-				if add(measure.StageThroughput, whole(600, 600)) {
-					kept[size]++
-				}
-			}
-			for n := range figures / sizes {
-				if !add(measure.StageLatency, whole(each, each)) {
-					t.Errorf("%d sizes: trial %d of size %d whose delays are figures keeps no distribution of %d bytes", sizes, n, size, 4*each)
-				}
-			}
-			for range bursts {
-				add(stageBackToBack, whole(200, 200))
-			}
-		}
-		if taken > all {
-			t.Errorf("%d sizes: %d bytes of %d", sizes, taken, all)
-		}
-		if bursts > 0 {
-			continue
-		}
-		if kept[sizes-1] < least {
-			t.Errorf("%d sizes: of 25 trials of each size's search %v keep theirs, want %d of the last", sizes, kept, least)
-		}
-		t.Logf("%d sizes: of 25 trials of each size's search %v keep theirs; %d of %d bytes", sizes, kept, taken, all)
+	instr.Sizes = nil
+	for i := range sizes {
+		instr.Sizes = append(instr.Sizes, measure.FrameSize(64+i))
 	}
+	all, figures, share := distributionShares(instr)
+	var records []measure.Record
+	without, expected, kept := 0, figures, make([]int, sizes)
+	add := func(r measure.Record, outcome measure.Outcome) bool {
+		r.Outcome = FitDistributions(instr, records, r.Stage, outcome)
+		records = append(records, r)
+		bytes := distributionBytes(r.Outcome)
+		if left := all - takenBy(records); KeepsOfRest(r.Stage) && bytes.all() > 0 && left < expected*share {
+			t.Errorf("%d sizes: after %d bytes of stage %s, %d bytes are left for %d figures of %d", sizes, bytes.all(), r.Stage, left, expected, share)
+		}
+		return bytes.delay > 0 && bytes.lateness > 0
+	}
+	each := share/4/parts - 50
+	for i, size := range instr.Sizes {
+		at := func(stage measure.Stage) measure.Record {
+			return measure.Record{Stage: stage, Trial: measure.Trial{Size: size.Name}}
+		}
+		for range 25 {
+			if add(at(measure.StageThroughput), whole(600, 600)) {
+				kept[i]++
+			}
+		}
+		first := true
+		for _, ph := range expectedPhases(instr) {
+			if !ph.measurement.distributions() || ph.size.Name != size.Name {
+				continue
+			}
+			trials := ph.expectedTrials
+			if i == 0 && first {
+				trials, first = trials+again, false
+			}
+			r := at(ph.stage())
+			r.Load, r.Repeat = ph.load.Name, ph.repeat
+			for n := range trials {
+				if n < ph.expectedTrials {
+					expected--
+				}
+				if !add(r, whole(each, each)) {
+					without++
+				}
+			}
+		}
+		for range bursts {
+			add(at(stageBackToBack), whole(200, 200))
+		}
+	}
+	if taken := takenBy(records); taken > all || without > again {
+		t.Errorf("%d sizes: %d bytes of %d; of %d figures and %d made again, %d keep no distribution of %d bytes", sizes, taken, all, figures, again, without, 4*each)
+	}
+	if kept[sizes-1] < least {
+		t.Errorf("%d sizes: of 25 trials of each size's search %v keep theirs, want %d of the last", sizes, kept, least)
+	}
+	t.Logf("%d sizes, %d figures of %d bytes, %d bursts, %d made again, %d without: of 25 trials of each size's search %v keep theirs", sizes, figures, share, bursts, again, without, kept)
 }

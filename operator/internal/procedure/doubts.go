@@ -24,10 +24,11 @@ func doubtsOf(records []measure.Record) []v1alpha1.DoubtCode {
 		if partExcuse(r) != "" && r.Stage != measure.StageThroughput {
 			out = append(out, v1alpha1.DoubtPartlyInterrupted)
 		}
-		// Of a search no loss is judged.
-		if a, _ := accountOf(r); a.uncounted > 0 && r.Stage != measure.StageThroughput {
-			out = append(out, v1alpha1.DoubtFramesUncounted)
-		}
+	}
+	// Of a search no loss is judged.
+	judged := slices.DeleteFunc(slices.Clone(records), func(r measure.Record) bool { return r.Stage == measure.StageThroughput })
+	if accountOfAll(judged).isOpen() {
+		out = append(out, v1alpha1.DoubtFramesUncounted)
 	}
 	return distinct(out)
 }

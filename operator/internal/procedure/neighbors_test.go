@@ -185,7 +185,7 @@ func TestDifferencesAreBounded(t *testing.T) {
 			{Goal: "a", FramesPerSecond: 1}, {Goal: "b", FramesPerSecond: 1}, {Goal: "c", FramesPerSecond: 1}, {Goal: "d", FramesPerSecond: 1},
 		}})
 	}
-	if got := len((&replay{}).differences(pair{listOf(many), listOf(many)}, nil)); got != maxDifferences {
+	if got := len((&replay{}).differences(pair{listOf(many), listOf(many)}, nil, nil)); got != maxDifferences {
 		t.Errorf("%d differences, want %d", got, maxDifferences)
 	}
 }

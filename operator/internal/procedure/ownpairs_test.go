@@ -2,8 +2,10 @@ package procedure
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -80,12 +82,72 @@ func TestDriftOfOwnRepeats(t *testing.T) {
 			t.Errorf("%s moved by %.3f and differs by %d ppm, %d to %d", metric, moved, d, *row.DifferenceLowPartsPerMillion, *row.DifferenceHighPartsPerMillion)
 		}
 	}
-	found := false
-	for _, w := range figures.Warnings {
-		found = found || w.Code == v1alpha1.WarningComparisonDrift
-	}
-	if !found {
+	if !slices.ContainsFunc(figures.Warnings, func(w v1alpha1.Warning) bool { return w.Code == v1alpha1.WarningComparisonDrift }) {
 		t.Error("no warning of the drift")
+	}
+}
+
+// TestDriftInChains checks that with repeatScope Chain a drift is said of what a measurement repeats itself, in one deployment, and
+// not of what each deployment has once.
+func TestDriftInChains(t *testing.T) {
+	instr := ownRepeats()
+	instr.RepeatScope = v1alpha1.RepeatChain
+	records, err := newBench(wearing{}).run(t, instr, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures := Results(instr, records)
+	throughput, rate := rowOf(t, figures, v1alpha1.MetricThroughputFramesPerSecond), rowOf(t, figures, v1alpha1.MetricReceiveRate)
+	sides, _ := replaySides(instr, records, "")
+	for _, row := range []*v1alpha1.NoisyNeighborDifference{&throughput, &rate} {
+		if row.Pairs < 2 || distance(*row.WithoutFirst, *row.WithoutLast) < 0.05*float64(*row.WithoutFirst) {
+			t.Fatalf("%s does not move: %+v", row.Metric, row)
+		}
+		// No difference hides what moved.
+		row.With = row.Without
+	}
+	warnings := sides[1].warnDrift([]v1alpha1.NoisyNeighborDifference{throughput, rate})
+	if len(warnings) != 1 || !strings.Contains(warnings[0].Message, string(v1alpha1.MetricReceiveRate)) {
+		t.Errorf("%+v", warnings)
+	}
+}
+
+// TestIntervalOfProlongedRepeats checks that a fixed load has no interval where each side made its repeats again alone after a
+// queue grew in a later one, and that it has one where only the first repeats were made again.
+func TestIntervalOfProlongedRepeats(t *testing.T) {
+	for name, test := range map[string]struct {
+		grows int
+		order string
+		want  bool
+	}{
+		"the last repeat":  {4, "ABBAABBBBBBAAAAA", false},
+		"the first repeat": {1, "AABBBAABBA", true},
+	} {
+		instr := ownRepeats()
+		instr.ReceiveRate, instr.BackToBack = nil, nil
+		device := func() *bench {
+			b, made := newBench(buffered{400_000, 30_000}), 0
+			b.spoil = func(r *measure.Record) {
+				if r.Stage != stageFixedLoad {
+					return
+				}
+				if made++; made == test.grows {
+					r.Outcome.Directions[0].QueueGrowthNanoseconds = int64(2 * time.Second)
+				}
+			}
+			return b
+		}
+		order := ""
+		records := besideEachOther(t, instr, device(), device(), nil)
+		for _, r := range records {
+			if r.Stage == stageFixedLoad {
+				order += map[bool]string{false: "A", true: "B"}[r.Neighbors]
+			}
+		}
+		row := rowOf(t, Results(instr, records), v1alpha1.MetricLoss)
+		if order != test.order || row.Pairs != 4 || row.DifferencePartsPerMillion == nil || (row.DifferenceLowPartsPerMillion != nil) != test.want || (row.DifferenceHighPartsPerMillion != nil) != test.want {
+			t.Errorf("%s: order %s, %+v", name, order, row)
+		}
 	}
 }
 
@@ -133,7 +195,7 @@ func TestComparedFixedLoad(t *testing.T) {
 	load := v1alpha1.FixedLoadResult{Profile: "small", Repeats: []v1alpha1.RepeatResult{repeat(1, 100, 300), repeat(2, 5000, 400)}}
 	given := load.Repeats[0]
 	all := listOf(Figures{Frames: []v1alpha1.FrameResult{{Size: "64", FixedLoad: []v1alpha1.FixedLoadResult{load}}}})
-	for _, row := range (&replay{}).differences(pair{all, all}, nil) {
+	for _, row := range (&replay{}).differences(pair{all, all}, nil, nil) {
 		if row.Metric == v1alpha1.MetricLatencyP99 && *row.Without != 2550 {
 			t.Errorf("%+v", row)
 		}

@@ -56,7 +56,7 @@ func overRepeats(f v1alpha1.FixedLoadResult) v1alpha1.FixedLoadResult {
 // compare adds the figures without the neighbors, and by how much they differ.
 func (f *Figures) compare(sideWithout, sideWith *replay) {
 	without := sideWithout.results()
-	rows := sideWith.differences(pair{listOf(without), listOf(*f)}, pairsOf(sideWithout, sideWith))
+	rows := sideWith.differences(pair{listOf(without), listOf(*f)}, pairsOf(sideWithout, sideWith), apart(sideWithout, sideWith))
 	f.Neighbors.Comparison = rows
 	f.Warnings = append(f.Warnings, sideWith.warnDrift(rows)...)
 	for _, w := range without.Warnings {
@@ -80,6 +80,27 @@ func pairsOf(without, with *replay) []pair {
 	return out
 }
 
+// apart returns the sizes and loads of which a pair of repeats has another repeat between its halves. A side that prolongs its
+// trials makes all repeats again, while the other one waits. Trials of measurements without loads are not prolonged.
+func apart(without, with *replay) []v1alpha1.FigureKey {
+	var out []v1alpha1.FigureKey
+	for _, p := range without.parts {
+		for _, o := range with.parts {
+			if o.key() != p.key() || p.load.Name == "" {
+				continue
+			}
+			for repeat := range min(p.turns, o.turns) {
+				first, last := p.counted[repeat].Index, o.counted[repeat].Index
+				first, last = min(first, last), max(first, last)
+				if slices.ContainsFunc(slices.Concat(p.counted, o.counted), func(r measure.Record) bool { return first < r.Index && r.Index < last }) {
+					out = append(out, v1alpha1.FigureKey{Size: p.size.Name, Load: p.load.Name})
+				}
+			}
+		}
+	}
+	return out
+}
+
 // only returns the measurement of one repeat.
 func (w *replay) only(repeat int) *replay {
 	out := *w
@@ -95,6 +116,13 @@ func (w *replay) only(repeat int) *replay {
 	return &out
 }
 
+// own returns the measurement without what `repeats` repeats.
+func (w *replay) own() *replay {
+	out := *w
+	out.parts = slices.DeleteFunc(slices.Clone(w.parts), func(p *part) bool { return p.repeats() })
+	return &out
+}
+
 // only returns a part with one of the repeats that it makes itself.
 func (p *part) only(repeat int) *part {
 	out := *p
@@ -106,8 +134,9 @@ func (p *part) only(repeat int) *part {
 	return &out
 }
 
-// differences compares the figures without and with the neighbors, of all repeats and of each pair.
-func (w *replay) differences(all pair, pairs []pair) []v1alpha1.NoisyNeighborDifference {
+// differences compares the figures without and with the neighbors, of all repeats and of each pair. Figures of sizes and loads
+// that are apart have no interval: it takes the change between the halves of a pair as small.
+func (w *replay) differences(all pair, pairs []pair, apart []v1alpha1.FigureKey) []v1alpha1.NoisyNeighborDifference {
 	var out []v1alpha1.NoisyNeighborDifference
 	for _, c := range figure.Join(all.without.all, all.with.all) {
 		if len(out) == maxDifferences {
@@ -120,6 +149,9 @@ func (w *replay) differences(all pair, pairs []pair) []v1alpha1.NoisyNeighborDif
 			row.DifferencePartsPerMillion = nil
 		}
 		addPairs(&row, pairs)
+		if slices.Contains(apart, v1alpha1.FigureKey{Size: row.Size, Load: row.Load}) {
+			row.DifferenceLowPartsPerMillion, row.DifferenceHighPartsPerMillion = nil, nil
+		}
 		out = append(out, row)
 	}
 	return out
@@ -246,14 +278,16 @@ var drifting = []v1alpha1.Metric{
 // warnDrift names one figure of each size whose first and last values without the neighbors differ
 // by more than the figure's own width, and by more than half of what the neighbors change.
 func (w *replay) warnDrift(rows []v1alpha1.NoisyNeighborDifference) []v1alpha1.Warning {
+	inOneDeployment := func(v1alpha1.FigureKey) bool { return true }
 	if w.instr.RepeatScope == v1alpha1.RepeatChain {
-		// Two pairs then differ by their deployments too, and both sides of a pair have the same.
-		return nil
+		// Two pairs of what `repeats` repeats differ by their deployments too.
+		own := listOf(w.own().figures()).all
+		inOneDeployment = func(key v1alpha1.FigureKey) bool { return figure.Worst(own, key) != nil }
 	}
 	d := &warningList{seen: map[string]bool{}}
 	named := map[string]bool{}
 	for _, row := range rows {
-		if row.Pairs < 2 || row.With == nil || row.Without == nil || named[row.Size] || !slices.Contains(drifting, row.Metric) {
+		if !inOneDeployment(row.FigureKey) || row.Pairs < 2 || row.With == nil || row.Without == nil || named[row.Size] || !slices.Contains(drifting, row.Metric) {
 			continue
 		}
 		moved, changed := distance(*row.WithoutFirst, *row.WithoutLast), distance(*row.Without, *row.With)

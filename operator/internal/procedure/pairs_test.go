@@ -304,7 +304,7 @@ func TestDifferenceAtOtherLoads(t *testing.T) {
 		"apart in one pair": {pair{at(share, 100_000), at(share, 100_000)},
 			[]pair{{at(share, 100_000), at(share, 90_000)}, {at(share, 100_000), at(share, 110_000)}}, false},
 	} {
-		rows := w.differences(test.all, test.pairs)
+		rows := w.differences(test.all, test.pairs, nil)
 		i := slices.IndexFunc(rows, func(r v1alpha1.NoisyNeighborDifference) bool { return r.Metric == v1alpha1.MetricLatencyP99 })
 		if i < 0 || rows[i].Without == nil || rows[i].With == nil || (rows[i].DifferencePartsPerMillion != nil) != test.want {
 			t.Errorf("%s: %+v", name, rows)
@@ -335,7 +335,7 @@ func TestDifferenceOfUnequalTrials(t *testing.T) {
 		"a pair is half there":  {pair{at(10_000, 30_000), at(40_000, 30_000)}, []pair{{at(10_000, 30_000), at(40_000, 30_000)}, {at(10_000, 30_000), listed{}}}, true},
 		"pairs that are alike":  {pair{at(10_000, 30_000), at(40_000, 30_000)}, []pair{{at(10_000, 30_000), at(40_000, 30_000)}, {at(10_000, 30_000), at(40_000, 30_000)}}, true},
 	} {
-		rows := (&replay{}).differences(test.all, test.pairs)
+		rows := (&replay{}).differences(test.all, test.pairs, nil)
 		i := slices.IndexFunc(rows, func(r v1alpha1.NoisyNeighborDifference) bool { return r.Metric == v1alpha1.MetricLatencyP99 })
 		if i < 0 || *rows[i].Without != 10_000 || *rows[i].With != 40_000 || (rows[i].DifferencePartsPerMillion != nil) != test.want {
 			t.Errorf("%s: %+v", name, rows)

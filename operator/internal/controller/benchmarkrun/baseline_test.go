@@ -187,7 +187,7 @@ func TestBaselineOfAnotherPlatform(t *testing.T) {
 	kept.baseline.Status.Device, kept.baselineOperator = on("6.1.0"), "1.0"
 	kept.baseline.Status.Plan.DeviceNode = "then"
 	report := summarize(kept, decide(kept)).Baseline
-	for kernel, want := range map[string]string{"6.1.0": "", "6.12.0": "kernel 6.1.0 -> 6.12.0"} {
+	for kernel, want := range map[string]string{"6.1.0": "", "6.12.0": "kernel 6.1.0 -> 6.12.0, device sha256:6.1.0 -> sha256:6.12.0"} {
 		s := newScope(launched, withRecords(done), functions(ready, ready), withBaseline(1000))
 		s.run.Status.Baseline, s.run.Status.Device, s.figures.Frames = report, on(kernel), ndr(1000)
 		s.plan.DeviceNode, s.plan.OperatorVersion, s.records.device = "then", "1.0", nil
