@@ -119,6 +119,22 @@ func TestRatesNextToOtherWork(t *testing.T) {
 		decided{name: "beyond it", metric: rate, atLeast: 1026, want: failed})
 }
 
+// TestRatesOfACoreThatChanged checks that a rate is not Failed where its core may have been slow, and Passed all the same.
+func TestRatesOfACoreThatChanged(t *testing.T) {
+	drift := v1alpha1.DoubtCalibrationDrift
+	check(t, throughput(1000, 1020, v1alpha1.CauseDeviceLoss, v1alpha1.Regular, drift),
+		decided{name: "throughput, met", metric: v1alpha1.MetricThroughputFramesPerSecond, atLeast: 1000, want: passed},
+		decided{name: "throughput, missed", metric: v1alpha1.MetricThroughputFramesPerSecond, atLeast: 1001, want: inconclusive, code: drift},
+		decided{name: "throughput, at most", metric: v1alpha1.MetricThroughputFramesPerSecond, atMost: 1000, want: inconclusive, code: drift},
+		decided{name: "throughput, too high", metric: v1alpha1.MetricThroughputFramesPerSecond, atMost: 999, want: failed})
+	check(t, v1alpha1.FrameResult{Size: "64", FrameBytes: 64, ReceiveRate: &v1alpha1.ReceiveRateResult{
+		MeanFramesPerSecond: 1000, Doubts: []v1alpha1.DoubtCode{drift},
+		Trials: []v1alpha1.ReceiveRateTrial{{Trial: 1, ForwardingFramesPerSecond: 1000, LossPartsPerMillion: 500_000}},
+	}},
+		decided{name: "receive rate, met", metric: v1alpha1.MetricReceiveRate, atLeast: 1000, want: passed},
+		decided{name: "receive rate, missed", metric: v1alpha1.MetricReceiveRate, atLeast: 1001, want: inconclusive, code: drift})
+}
+
 // TestDoubtfulTrials checks that a generator's mistakes make no device fail or pass.
 func TestDoubtfulTrials(t *testing.T) {
 	rate, p99, lowest, lost := v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyMin, v1alpha1.MetricLoss

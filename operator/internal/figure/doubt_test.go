@@ -43,6 +43,8 @@ func TestSides(t *testing.T) {
 	}{
 		{v1alpha1.DoubtGeneratorCeiling, v1alpha1.MetricReceiveRate, Above},
 		{v1alpha1.DoubtGeneratorCeiling, v1alpha1.MetricLoss, Below},
+		{v1alpha1.DoubtCalibrationDrift, v1alpha1.MetricReceiveRate, Above},
+		{v1alpha1.DoubtCalibrationDrift, v1alpha1.MetricThroughputFramesPerSecond, Above},
 		{v1alpha1.DoubtEndpointCeiling, v1alpha1.MetricTCPGoodput, Above},
 		{v1alpha1.DoubtEndpointCeiling, v1alpha1.MetricTCPRetransmits, either},
 		{v1alpha1.DoubtLoadNotReached, v1alpha1.MetricConnectionsEstablished, Above},

@@ -112,7 +112,7 @@ func (w *replay) receiveRates(p *part) *v1alpha1.ReceiveRateResult {
 	most := w.maximum(p.size, 0)
 	out := &v1alpha1.ReceiveRateResult{
 		IntendedFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin,
-		Lateness: latenessOf(p.counted...), Doubts: rateDoubtsOf(p.counted),
+		Lateness: latenessOf(p.counted...), Doubts: distinct(append(rateDoubtsOf(p.counted), w.driftDoubts(p.size)...)),
 	}
 	var rates []uint64
 	for i, r := range p.counted {
