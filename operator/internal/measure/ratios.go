@@ -61,7 +61,7 @@ func (o Outcome) HeldShare() float64 {
 
 // ForwardingAtMost returns the most that ForwardingFramesPerSecond could have been if others had not had the core of a sending thread, for a
 // device that works on that core and always had frames to forward: the frames over the time that is left without ExplainedTimes that
-// time. A device whose caches others have emptied is slower for a while.
+// time. A device whose caches others have emptied is slower for a while. That others cost no more than that is an assumption.
 func (o Outcome) ForwardingAtMost() float64 {
 	return o.rate(func(d DirectionOutcome) (frames uint64, nanoseconds int64) {
 		return d.ReceivedFrames, max(1, o.SendingNanoseconds+max(d.DrainNanoseconds, o.late(d))-ExplainedTimes*o.HeldNanoseconds)

@@ -172,7 +172,7 @@ func (w *replay) warnReceiveRate(d *warningList, p *part) {
 	warnUnsent(d, p, "the receive rate")
 	if bound, held := rateBound(p.counted); bound != nil && slices.Contains(rateDoubtsOf(p.counted), v1alpha1.DoubtUnsteadyPacing) {
 		d.add(v1alpha1.WarningUnsteadyPacing, p.size,
-			"Other work held the core that sends for up to %.2f %% of a trial, and the device works on that core: without it, the receive rate is between what was measured and %d frames/s.",
+			"Other work held the core that sends for up to %.2f %% of a trial, and the device works on that core: without it, the receive rate is between what was measured and %d frames/s, if other work costs at most twice its time (assumed).",
 			float64(*held)/1e4, *bound)
 	}
 	kept := 0

@@ -130,7 +130,7 @@ func TestReceiveRateNextToOtherWork(t *testing.T) {
 			}
 			if test.bound == 512_296 {
 				wantWarning(t, instr, records, v1alpha1.WarningUnsteadyPacing,
-					"Other work held the core that sends for up to 1.20 % of a trial, and the device works on that core: without it, the receive rate is between what was measured and 512296 frames/s.")
+					"Other work held the core that sends for up to 1.20 % of a trial, and the device works on that core: without it, the receive rate is between what was measured and 512296 frames/s, if other work costs at most twice its time (assumed).")
 			}
 		})
 	}
