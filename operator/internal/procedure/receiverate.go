@@ -141,8 +141,8 @@ const maxHeldShare = 0.03
 // than the time explains.
 func isRateBounded(r measure.Record) bool {
 	o := r.Outcome
-	share := o.HeldShare()
-	return o.Hop == measure.HopInline && o.RingFrames > 0 && share > 0 && share <= maxHeldShare &&
+	share, known := o.HeldShare()
+	return o.Hop == measure.HopInline && o.RingFrames > 0 && known && share <= maxHeldShare &&
 		o.LossOverTime()-measure.ExplainedTimes*share >= overloadedLoss/1e6 && !isUnsteadyBesides(r)
 }
 
@@ -160,7 +160,8 @@ func rateBound(counted []measure.Record) (framesPerSecond, heldPartsPerMillion *
 		if !isRateBounded(r) {
 			return nil, nil
 		}
-		sum, most = sum+r.Outcome.ForwardingAtMost(), max(most, r.Outcome.HeldShare())
+		share, _ := r.Outcome.HeldShare()
+		sum, most = sum+r.Outcome.ForwardingAtMost(), max(most, share)
 	}
 	return new(int64(math.Ceil(sum / float64(len(counted))))), new(int64(math.Ceil(most * 1e6)))
 }
