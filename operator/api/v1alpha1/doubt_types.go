@@ -39,6 +39,9 @@ const (
 	DoubtFramesUncounted DoubtCode = "FramesUncounted"
 	// DoubtStretchedTrials: trials took clearly longer than requested.
 	DoubtStretchedTrials DoubtCode = WarningStretchedTrials
+	// DoubtCalibrationDrift: without a device the generator reached another rate after the measurement than before it, and the device works
+	// on the core that sends.
+	DoubtCalibrationDrift DoubtCode = WarningCalibrationDrift
 	// DoubtRefragmented: fragments arrived with other bounds than they were sent with.
 	DoubtRefragmented DoubtCode = WarningRefragmented
 	// DoubtFewSamples: too few frames arrived for the percentile.

@@ -43,8 +43,8 @@ type ReceiveRateResult struct {
 	StandardDeviationFramesPerSecond int64 `json:"standardDeviationFramesPerSecond"`
 
 	// upperBoundFramesPerSecond is the most that the device would have forwarded if other work had
-	// not had the core that sends, the mean of the trials. The mean is the least.
-	// Absent: not known, or no other work.
+	// not had the core that sends, the mean of the trials, if other work costs at most twice its
+	// time (assumed). The mean is the least. Absent: not known.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	UpperBoundFramesPerSecond *int64 `json:"upperBoundFramesPerSecond,omitempty"`

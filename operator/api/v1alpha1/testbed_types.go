@@ -353,7 +353,7 @@ type CalibrationFrame struct {
 	MaximumFramesPerSecond int64 `json:"maximumFramesPerSecond"`
 
 	// lowestFramesPerSecond is what arrived in the slowest of the calibration's
-	// trials, that after the measurement included. Absent with one trial.
+	// trials before the measurement. Absent with one trial.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	LowestFramesPerSecond *int64 `json:"lowestFramesPerSecond,omitempty"`

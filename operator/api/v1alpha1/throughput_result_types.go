@@ -129,7 +129,8 @@ type ThroughputResult struct {
 // ServiceTime is a core's time for a frame at the limit, less the generator's own.
 // With both directions on one core it is the mean of the two.
 type ServiceTime struct {
-	// nanoseconds is the middle of lowNanoseconds and highNanoseconds.
+	// nanoseconds is the middle of lowNanoseconds and highNanoseconds as they are without the
+	// calibration trial after the measurement, which makes those two alone wider.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Nanoseconds int64 `json:"nanoseconds"`
@@ -147,7 +148,7 @@ type ServiceTime struct {
 	HighNanoseconds int64 `json:"highNanoseconds"`
 
 	// generatorNanoseconds is what was subtracted: the core's time for a frame from
-	// port to port without a device, in the fastest calibration trial.
+	// port to port without a device, in the fastest calibration trial before the measurement.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	GeneratorNanoseconds int64 `json:"generatorNanoseconds"`

@@ -107,18 +107,6 @@ func TestIrregularSearches(t *testing.T) {
 		decided{name: "below the minimum load", metric: rate, atLeast: 100, want: inconclusive, code: code})
 }
 
-// TestRatesNextToOtherWork checks that a rate next to other work is decided beyond what that work explains.
-func TestRatesNextToOtherWork(t *testing.T) {
-	rate, pacing := v1alpha1.MetricReceiveRate, v1alpha1.DoubtUnsteadyPacing
-	check(t, v1alpha1.FrameResult{Size: "64", FrameBytes: 64, ReceiveRate: &v1alpha1.ReceiveRateResult{
-		MeanFramesPerSecond: 1000, UpperBoundFramesPerSecond: new(int64(1025)), Doubts: []v1alpha1.DoubtCode{pacing},
-		Trials: []v1alpha1.ReceiveRateTrial{{Trial: 1, ForwardingFramesPerSecond: 1000, LossPartsPerMillion: 500_000}},
-	}},
-		decided{name: "met", metric: rate, atLeast: 1000, want: passed},
-		decided{name: "within what the work explains", metric: rate, atLeast: 1025, want: inconclusive, code: pacing},
-		decided{name: "beyond it", metric: rate, atLeast: 1026, want: failed})
-}
-
 // TestDoubtfulTrials checks that a generator's mistakes make no device fail or pass.
 func TestDoubtfulTrials(t *testing.T) {
 	rate, p99, lowest, lost := v1alpha1.MetricThroughputFramesPerSecond, v1alpha1.MetricLatencyP99, v1alpha1.MetricLatencyMin, v1alpha1.MetricLoss

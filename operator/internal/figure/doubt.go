@@ -50,6 +50,7 @@ var doubtWords = map[v1alpha1.DoubtCode]words{
 	v1alpha1.DoubtFramesUnaccounted: {"frames arrived that are none of a trial's, or too late to be known", "keep other traffic off the path, and measure again"},
 	v1alpha1.DoubtFramesUncounted:   {"more than 1 % of the lost frames are in no counter of the generator or of a function's port", "look at the functions' other counters, such as those of rules, connections, routes and queueing disciplines"},
 	v1alpha1.DoubtStretchedTrials:   {"trials took longer than they were asked to", "look for a node that is short of CPU, and measure again"},
+	v1alpha1.DoubtCalibrationDrift:  {"the core that sends, on which the device works too, was faster or slower after the measurement than before it, so a part may have been measured on a slow core", "look for other work on the node and for frequencies that are not pinned, and measure again"},
 	v1alpha1.DoubtRefragmented:      {"fragments arrived with other bounds than they were sent with", "give the device's ports the MTU of the testbed's"},
 	v1alpha1.DoubtDrift:             {"the repeats rise or fall one after the other, so the device or the testbed changed while it was measured", "warm up for longer, look for what changes with time, and measure again"},
 	v1alpha1.DoubtLossInversion:     {"in every repeat a load above the upper bound met the goal, so the limit is not one number", "measure the loss at each load with measurements.frameLossRate"},
@@ -84,7 +85,7 @@ func sideOf(code v1alpha1.DoubtCode, m Metric) Side {
 		better = Below
 	}
 	switch code {
-	case v1alpha1.DoubtGeneratorCeiling, v1alpha1.DoubtMaximumLoad, v1alpha1.DoubtLongestBurst:
+	case v1alpha1.DoubtGeneratorCeiling, v1alpha1.DoubtMaximumLoad, v1alpha1.DoubtLongestBurst, v1alpha1.DoubtCalibrationDrift:
 		return better
 	case v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtStretchedTrials, v1alpha1.DoubtInterruptedTrials, v1alpha1.DoubtFramesUnaccounted:
 		// The smallest delay is that of a frame that met no burst.

@@ -68,8 +68,8 @@ type Figure struct {
 	// measured.
 	LoadFramesPerSecond int64
 	Bound               Bound
-	// UpperBound is the most that the device does without other work on a core that sends, where the value is what it did next to that
-	// work; nil where that is not known.
+	// UpperBound is the most that the device does without other work on a core that sends, if that work costs at most
+	// measure.ExplainedTimes its time, where the value is what it did next to that work; nil where that is not known.
 	UpperBound *int64
 	// Cause is why the value is not better, such as UpperBoundCause. The set is
 	// open.

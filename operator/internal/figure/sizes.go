@@ -48,7 +48,7 @@ var ofSizes = []Metric{
 	{"ReceiveRateStandardDeviationFramesPerSecond", FramesPerSecond, Lower, OfSize, "standard deviation of the receive rate", 0},
 	{"ReceiveRateOfferedFramesPerSecond", FramesPerSecond, Neither, OfSize, "offered load of the receive rate", Shown},
 	{"ReceiveRateLossPartsPerMillion", PartsPerMillion, Lower, OfSize, "loss at the maximum load", Shown},
-	{"ReceiveRateUpperBoundFramesPerSecond", FramesPerSecond, Higher, OfSize, "most of the receive rate without other work on the core that sends", 0},
+	{"ReceiveRateUpperBoundFramesPerSecond", FramesPerSecond, Higher, OfSize, "most of the receive rate without other work on the core that sends, if that costs at most twice its time (assumed)", 0},
 	{"ReceiveRateHeldPartsPerMillion", PartsPerMillion, Neither, OfSize, "time in which other work had the core that sends, at the maximum load", 0},
 	{v1alpha1.MetricRecovery, Milliseconds, Lower, OfSize, "recovery time, at most", Judged | Shown | Shared},
 	{"RecoveryLowerBoundMilliseconds", Milliseconds, Lower, OfSize, "recovery time, at least", Shown},

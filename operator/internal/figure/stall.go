@@ -61,10 +61,10 @@ func (p place) partlyExplained(doubt Doubt, lossPartsPerMillion int64) Doubt {
 	return doubt
 }
 
-// held limits a doubt about a rate of a device that works on the core that sends.
+// held says how far a rate may be above the value, of a device that works on the core that sends. That is no limit of the doubt: it rests on
+// an assumption.
 func (p place) held(doubt Doubt) Doubt {
-	doubt.AtMost = p.upper
-	doubt.Text = fmt.Sprintf("other work held the core that sends, on which the device works too, so that the rate is up to %s without it", Thousands(*p.upper))
+	doubt.Text = fmt.Sprintf("other work held the core that sends, on which the device works too, so that the rate is up to %s without it if other work costs at most twice its time (assumed)", Thousands(*p.upper))
 	return doubt
 }
 

@@ -379,9 +379,9 @@ type Outcome struct {
 	AwayNanoseconds        int64 `json:"awayNanoseconds,omitempty"`
 	LongestAwayNanoseconds int64 `json:"longestAwayNanoseconds,omitempty"`
 	// HeldNanoseconds is the time for which others had the core of a sending thread, of the thread with the longest: all that it waited,
-	// that the hypervisor held it, and that packets of others took, in pieces of any length. AwayNanoseconds counts only longer ones. 0
-	// where the driver does not know it, and in records of older drivers.
-	HeldNanoseconds int64              `json:"held,omitempty"`
+	// that the hypervisor held it, and that packets of others took, in pieces of any length. AwayNanoseconds counts only longer ones. nil
+	// where the driver does not know each of these parts, and in records of older drivers.
+	HeldNanoseconds *int64             `json:"held,omitempty"`
 	Directions      []DirectionOutcome `json:"directions"`
 	// TCP is set for a trial of TCP connections, which has no Directions.
 	TCP *TCPOutcome `json:"tcp,omitempty"`

@@ -51,20 +51,20 @@ func (o Outcome) ForwardingFramesPerSecond() float64 {
 	})
 }
 
-// HeldShare returns the share of the sending time for which others had the core of a sending thread; 0 where it is not known.
-func (o Outcome) HeldShare() float64 {
-	if o.SendingNanoseconds <= 0 {
-		return 0
+// HeldShare returns the share of the sending time for which others had the core of a sending thread, and false where it is not known.
+func (o Outcome) HeldShare() (share float64, known bool) {
+	if o.SendingNanoseconds <= 0 || o.HeldNanoseconds == nil {
+		return 0, false
 	}
-	return float64(o.HeldNanoseconds) / float64(o.SendingNanoseconds)
+	return float64(*o.HeldNanoseconds) / float64(o.SendingNanoseconds), true
 }
 
 // ForwardingAtMost returns the most that ForwardingFramesPerSecond could have been if others had not had the core of a sending thread, for a
 // device that works on that core and always had frames to forward: the frames over the time that is left without ExplainedTimes that
-// time. A device whose caches others have emptied is slower for a while.
+// time, of which HeldShare must know how long it is. A device whose caches others have emptied is slower for a while. That others cost no more than that is an assumption.
 func (o Outcome) ForwardingAtMost() float64 {
 	return o.rate(func(d DirectionOutcome) (frames uint64, nanoseconds int64) {
-		return d.ReceivedFrames, max(1, o.SendingNanoseconds+max(d.DrainNanoseconds, o.late(d))-ExplainedTimes*o.HeldNanoseconds)
+		return d.ReceivedFrames, max(1, o.SendingNanoseconds+max(d.DrainNanoseconds, o.late(d))-ExplainedTimes**o.HeldNanoseconds)
 	})
 }
 

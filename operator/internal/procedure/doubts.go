@@ -78,10 +78,10 @@ func distinct(codes []v1alpha1.DoubtCode) []v1alpha1.DoubtCode {
 }
 
 // throughputDoubts returns the doubts about the trials at both bounds of a goal, and that the loss
-// may be the generator's doing. Floors and irregular searches have separate fields.
+// may be the generator's doing, or that of a core that changed. Floors and irregular searches have separate fields.
 func (w *replay) throughputDoubts(p *part, r search.Result) []v1alpha1.DoubtCode {
 	bounds := slices.Concat(p.atLoad(r.LowerBoundFramesPerSecond), p.atLoad(r.UpperBoundFramesPerSecond))
-	out := doubtsOf(bounds)
+	out := append(doubtsOf(bounds), w.driftDoubts(p.size)...)
 	matters := func(b measure.Record) bool { return w.undecidedExcuse(b, w.goal(r.Goal)) != "" }
 	if slices.ContainsFunc(bounds, matters) {
 		out = append(out, v1alpha1.DoubtInterruptedTrials)

@@ -164,7 +164,7 @@ func CountsOverTime(stage measure.Stage) bool {
 func Compact(r measure.Record) measure.Outcome {
 	m := measurementOf(r.Stage)
 	if r.Stage != stageReceiveRate {
-		r.Outcome.HeldNanoseconds = 0
+		r.Outcome.HeldNanoseconds = nil
 	}
 	switch {
 	case m == nil:

@@ -75,12 +75,28 @@ func (rateAgainOf) warn(w *replay, d *warningList, size measure.Size, parts []*p
 			d.add(v1alpha1.WarningNotCalibrated, wholeRun, "What the generator reaches without a device was not measured again after everything else, because %s.", p.failure)
 		}
 	}
-	first, ok := w.reached(size)
-	again, known := w.reachedAgain(size)
-	if !ok || !known || again*100 >= first.lowest*(100-driftPercent) && again*100 <= first.highest*(100+driftPercent) {
+	first, again, drifted := w.drift(size)
+	if !drifted {
 		return
 	}
 	d.add(v1alpha1.WarningCalibrationDrift, size,
 		"Without a device the generator reached %d frames/s after the measurement, and %d to %d before it. The highest load, and what the generator "+
 			"takes of a core, follow from those before: figures near the highest load may be off by as much.", again, first.lowest, first.highest)
+}
+
+// drift returns what the generator reached without a device before and after the measurement, and whether the latter is beyond the former by
+// more than driftPercent.
+func (w *replay) drift(size measure.Size) (first reached, again uint64, drifted bool) {
+	first, ok := w.reached(size)
+	again, known := w.reachedAgain(size)
+	return first, again, ok && known && (again*100 < first.lowest*(100-driftPercent) || again*100 > first.highest*(100+driftPercent))
+}
+
+// driftDoubts returns the doubt about a rate of a device that works on the core that sends, where that core was slower at one end of the
+// measurement than at the other: which of the trials were made on a slow core is not known.
+func (w *replay) driftDoubts(size measure.Size) []v1alpha1.DoubtCode {
+	if _, _, drifted := w.drift(size); drifted && w.instr.Chain.Hop == measure.HopInline {
+		return []v1alpha1.DoubtCode{v1alpha1.DoubtCalibrationDrift}
+	}
+	return nil
 }

@@ -112,7 +112,7 @@ func (w *replay) receiveRates(p *part) *v1alpha1.ReceiveRateResult {
 	most := w.maximum(p.size, 0)
 	out := &v1alpha1.ReceiveRateResult{
 		IntendedFramesPerSecond: signed(most.framesPerSecond), MaximumOrigin: most.origin,
-		Lateness: latenessOf(p.counted...), Doubts: rateDoubtsOf(p.counted),
+		Lateness: latenessOf(p.counted...), Doubts: distinct(append(rateDoubtsOf(p.counted), w.driftDoubts(p.size)...)),
 	}
 	var rates []uint64
 	for i, r := range p.counted {
@@ -141,8 +141,8 @@ const maxHeldShare = 0.03
 // than the time explains.
 func isRateBounded(r measure.Record) bool {
 	o := r.Outcome
-	share := o.HeldShare()
-	return o.Hop == measure.HopInline && o.RingFrames > 0 && share > 0 && share <= maxHeldShare &&
+	share, known := o.HeldShare()
+	return o.Hop == measure.HopInline && o.RingFrames > 0 && known && share <= maxHeldShare &&
 		o.LossOverTime()-measure.ExplainedTimes*share >= overloadedLoss/1e6 && !isUnsteadyBesides(r)
 }
 
@@ -160,7 +160,8 @@ func rateBound(counted []measure.Record) (framesPerSecond, heldPartsPerMillion *
 		if !isRateBounded(r) {
 			return nil, nil
 		}
-		sum, most = sum+r.Outcome.ForwardingAtMost(), max(most, r.Outcome.HeldShare())
+		share, _ := r.Outcome.HeldShare()
+		sum, most = sum+r.Outcome.ForwardingAtMost(), max(most, share)
 	}
 	return new(int64(math.Ceil(sum / float64(len(counted))))), new(int64(math.Ceil(most * 1e6)))
 }
@@ -172,7 +173,7 @@ func (w *replay) warnReceiveRate(d *warningList, p *part) {
 	warnUnsent(d, p, "the receive rate")
 	if bound, held := rateBound(p.counted); bound != nil && slices.Contains(rateDoubtsOf(p.counted), v1alpha1.DoubtUnsteadyPacing) {
 		d.add(v1alpha1.WarningUnsteadyPacing, p.size,
-			"Other work held the core that sends for up to %.2f %% of a trial, and the device works on that core: without it, the receive rate is between what was measured and %d frames/s.",
+			"Other work held the core that sends for up to %.2f %% of a trial, and the device works on that core: without it, the receive rate is between what was measured and %d frames/s, if other work costs at most twice its time (assumed).",
 			float64(*held)/1e4, *bound)
 	}
 	kept := 0

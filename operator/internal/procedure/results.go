@@ -108,7 +108,6 @@ func (w *replay) calibration() []v1alpha1.CalibrationFrame {
 		}
 		if again, ok := w.reachedAgain(size); ok {
 			frame.FinalFramesPerSecond = new(signed(again))
-			frame.LowestFramesPerSecond = new(signed(min(rate.lowest, again)))
 		}
 		out = append(out, frame)
 	}

@@ -25,16 +25,17 @@ func AddServiceTimes(instr measure.Instructions, figures *Figures, state *measur
 	sent := framesOnACore(instr.Chain, state.Chain.Threads)
 	calibrated := framesOnACore(*instr.Calibration, state.Calibration.Threads)
 	for _, c := range figures.Calibration {
-		slowest := ptr.Deref(c.LowestFramesPerSecond, c.MaximumFramesPerSecond)
-		fastest := max(c.MaximumFramesPerSecond, ptr.Deref(c.FinalFramesPerSecond, 0))
+		slowest, fastest := ptr.Deref(c.LowestFramesPerSecond, c.MaximumFramesPerSecond), c.MaximumFramesPerSecond
+		final := ptr.Deref(c.FinalFramesPerSecond, fastest)
 		generator := interval{low: coreTime(fastest, calibrated), high: coreTime(slowest, calibrated)}
+		widest := interval{low: coreTime(max(fastest, final), calibrated), high: coreTime(min(slowest, final), calibrated)}
 		for i := range figures.Frames {
 			if figures.Frames[i].Size != c.Size {
 				continue
 			}
 			for j := range figures.Frames[i].Throughput {
 				t := &figures.Frames[i].Throughput[j]
-				t.ServiceTime = serviceTime(*t, sent*(1-allowed[t.Goal]), sent, generator)
+				t.ServiceTime = serviceTime(*t, sent*(1-allowed[t.Goal]), sent, generator, widest)
 			}
 		}
 	}
@@ -65,16 +66,17 @@ func coreTime(framesPerSecond int64, framesOnACore float64) float64 {
 }
 
 // serviceTime returns nil where the device does not bound the throughput on both sides. At the
-// lower bound the device forwarded at least the share of the load that the goal asks for.
-func serviceTime(t v1alpha1.ThroughputResult, forwarded, sent float64, generator interval) *v1alpha1.ServiceTime {
+// lower bound the device forwarded at least the share of the load that the goal asks for. generator has the first
+// calibration's times, widest those with the rate at the end, which moves the bounds alone.
+func serviceTime(t v1alpha1.ThroughputResult, forwarded, sent float64, generator, widest interval) *v1alpha1.ServiceTime {
 	if t.UpperBoundCause != v1alpha1.CauseDeviceLoss || t.UpperBoundFramesPerSecond == nil || t.LowerBoundFramesPerSecond == 0 || math.IsInf(generator.high, 1) {
 		return nil
 	}
-	low := max(0, coreTime(*t.UpperBoundFramesPerSecond, sent)-generator.high)
-	high := max(0, coreTime(t.LowerBoundFramesPerSecond, forwarded)-generator.low)
+	least := func(of interval) float64 { return max(0, coreTime(*t.UpperBoundFramesPerSecond, sent)-of.high) }
+	most := func(of interval) float64 { return max(0, coreTime(t.LowerBoundFramesPerSecond, forwarded)-of.low) }
 	return &v1alpha1.ServiceTime{
-		Nanoseconds:    int64(math.Round((low + high) / 2)),
-		LowNanoseconds: int64(math.Floor(low)), HighNanoseconds: int64(math.Ceil(high)),
+		Nanoseconds:    int64(math.Round((least(generator) + most(generator)) / 2)),
+		LowNanoseconds: int64(math.Floor(least(widest))), HighNanoseconds: int64(math.Ceil(most(widest))),
 		GeneratorNanoseconds: int64(math.Round(generator.low)),
 	}
 }

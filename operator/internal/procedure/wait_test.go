@@ -155,7 +155,7 @@ func TestRecordBytes(t *testing.T) {
 		Index: 14, Stage: measure.StageThroughput, Trial: measure.Trial{Size: "64", FrameBytes: 64, IntendedFramesPerSecond: 126_404, DurationNanoseconds: 5e9, SettleNanoseconds: 1e8},
 		Outcome: measure.Outcome{
 			SendingNanoseconds: 5_000_123_456, TotalNanoseconds: 5_123_456_789,
-			Hop: measure.HopInline, RingFrames: 1_024, AwayNanoseconds: 12_345_678, LongestAwayNanoseconds: 1_234_567, HeldNanoseconds: 123_456_789,
+			Hop: measure.HopInline, RingFrames: 1_024, AwayNanoseconds: 12_345_678, LongestAwayNanoseconds: 1_234_567, HeldNanoseconds: new(int64(123_456_789)),
 			Doubts:     []measure.Doubt{{Code: measure.DoubtPreempted, Detail: "the transmit threads were preempted 836 times and waited for their CPUs for 29.352525ms of 1s, 1.499873ms at the longest; 0 frames are missing"}},
 			Directions: []measure.DirectionOutcome{direction(measure.Forward), direction(measure.Reverse)},
 		},

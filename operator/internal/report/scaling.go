@@ -9,13 +9,8 @@ import (
 	"vnfbench.io/operator/internal/statistics"
 )
 
-const (
-	// unrepeatedTolerance is how much more a larger number must carry for the figure to count as still growing where nothing was
-	// repeated: 5 %, in parts per million.
-	unrepeatedTolerance = 50_000
-	// minTolerance is how much it must carry more however little the repeats scatter: less is no use of more connections.
-	minTolerance = 10_000
-)
+// relevantGrowth is how much more a larger number must carry to be of use.
+const relevantGrowth = 0.05
 
 // Point is what a number of parallel workers (connections, threads) carries.
 type Point struct {
@@ -34,12 +29,15 @@ type Scaling struct {
 	BaseNumber        int64          `json:"baseNumber"`
 	BaseBitsPerSecond int64          `json:"baseBitsPerSecond"`
 	Points            []ScalingPoint `json:"points"`
-	// TolerancePartsPerMillion is how much more counts as growth: the 95 % interval of a difference between two numbers, by the scatter
-	// of their repeats, and at least 1 %; 5 % without repeats.
-	TolerancePartsPerMillion int64 `json:"tolerancePartsPerMillion,omitempty"`
-	// StopsAt is the smallest number that no larger one exceeds by more than the tolerance;
-	// 0 where the largest number measured still carried more.
+	// HalfWidthPartsPerMillion is half of the 95 % interval of the logarithm of two numbers' ratio, by the scatter of their repeats;
+	// absent without repeats.
+	HalfWidthPartsPerMillion *int64 `json:"halfWidthPartsPerMillion,omitempty"`
+	// StopsAt is the smallest number that each larger one exceeds by less than 5 %, with the upper end of that interval;
+	// 0 where there is none.
 	StopsAt int64 `json:"stopsAt,omitempty"`
+	// StillGrows means that the largest number carried more than each other one, with the lower end of that interval. Without it and
+	// StopsAt, where it stops is not known.
+	StillGrows bool `json:"stillGrows,omitempty"`
 	// EquivalentThousandths is how many of the base, in thousandths, carry as much
 	// as the best number did. Where this is below StopsAt, the number alone does not
 	// explain the limit.
@@ -75,15 +73,18 @@ func Scale(points []Point) (Scaling, bool) {
 		})
 		best = max(best, p.BitsPerSecond)
 	}
-	s.TolerancePartsPerMillion = tolerance(sorted)
-	s.StopsAt = stopsAt(sorted, s.TolerancePartsPerMillion)
+	if half, known := halfWidth(sorted); known {
+		s.HalfWidthPartsPerMillion = new(int64(math.Ceil(half * 1e6)))
+		s.StopsAt = stopsAt(sorted, half)
+		s.StillGrows = s.StopsAt == 0 && growsToTheEnd(sorted, half)
+	}
 	s.EquivalentThousandths = int64(math.Round(float64(best) / base * 1e3))
 	return s, true
 }
 
-// tolerance returns how much more counts as growth, in parts per million. The scatter is that of all numbers together, as a share of
-// their means: two repeats of one number alone say hardly anything of it.
-func tolerance(points []Point) int64 {
+// halfWidth returns half of the 95 % interval of the logarithm of two numbers' ratio, and false without repeats. The scatter is
+// that of all numbers together, as a share of their means: two repeats of one number alone say hardly anything of it.
+func halfWidth(points []Point) (half float64, known bool) {
 	squares, degrees, fewest := 0.0, 0, math.MaxInt
 	for _, p := range points {
 		spread := statistics.SpreadOf(p.repeats)
@@ -94,22 +95,29 @@ func tolerance(points []Point) int64 {
 		fewest = min(fewest, max(1, len(p.repeats)))
 	}
 	if degrees == 0 {
-		return unrepeatedTolerance
+		return 0, false
 	}
-	half := statistics.StudentT(degrees) * math.Sqrt(squares/float64(degrees)*2/float64(fewest))
-	return max(minTolerance, int64(math.Ceil(half*1e6)))
+	return statistics.StudentT(degrees) * math.Sqrt(squares/float64(degrees)*2/float64(fewest)), true
 }
 
-// stopsAt returns a number only if a larger one was measured: it is unknown
+// stopsAt returns a number only if larger ones were measured and are shown to be of no use: it is unknown
 // whether a number above the largest would carry more.
-func stopsAt(sorted []Point, tolerance int64) int64 {
+func stopsAt(sorted []Point, half float64) int64 {
 	for i, p := range sorted[:len(sorted)-1] {
-		limit := float64(p.BitsPerSecond) * (1 + float64(tolerance)/1e6)
-		if !slices.ContainsFunc(sorted[i+1:], func(larger Point) bool { return float64(larger.BitsPerSecond) > limit }) {
+		limit := float64(p.BitsPerSecond) * (1 + relevantGrowth)
+		if !slices.ContainsFunc(sorted[i+1:], func(larger Point) bool { return float64(larger.BitsPerSecond)*math.Exp(half) >= limit }) {
 			return p.Number
 		}
 	}
 	return 0
+}
+
+// growsToTheEnd reports whether the largest number is shown to carry more than each other one.
+func growsToTheEnd(sorted []Point, half float64) bool {
+	last := sorted[len(sorted)-1]
+	return !slices.ContainsFunc(sorted[:len(sorted)-1], func(p Point) bool {
+		return float64(last.BitsPerSecond)*math.Exp(-half) <= float64(p.BitsPerSecond)
+	})
 }
 
 // goodputs returns those of the repeats, and nil where there is one.

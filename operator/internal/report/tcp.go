@@ -99,12 +99,19 @@ func tcpCores(doc Document, streams int32) (busy, each string) {
 // sentence describes where it stops scaling.
 func (s Scaling) sentence() string {
 	equivalent := strconv.FormatFloat(float64(s.EquivalentThousandths)/1e3, 'f', 1, 64)
-	if s.StopsAt == 0 {
-		return fmt.Sprintf("%s: the largest number still carried more; the best carries what %s single ones would.", s.Direction, equivalent)
+	where := ""
+	switch {
+	case s.StopsAt > 0:
+		where = fmt.Sprintf("it stops scaling at %d: each larger number carries less than 5 %% more, scatter of the repeats included", s.StopsAt)
+	case s.StillGrows:
+		where = "the largest number still carried more"
+	case s.HalfWidthPartsPerMillion == nil:
+		where = "where it stops scaling is not known, because nothing was repeated: set measurements.repeats to 3 or more"
+	default:
+		where = fmt.Sprintf("where it stops scaling is not known: by the scatter of the repeats, two numbers may differ by %s %% more or less than measured",
+			strings.TrimSuffix(strconv.FormatFloat(float64(*s.HalfWidthPartsPerMillion)/1e4, 'f', 1, 64), ".0"))
 	}
-	more := strings.TrimSuffix(strconv.FormatFloat(float64(s.TolerancePartsPerMillion)/1e4, 'f', 1, 64), ".0")
-	return fmt.Sprintf("%s: it stops scaling at %d; no larger number carries over %s %% more, and the best carries what %s single ones would.",
-		s.Direction, s.StopsAt, more, equivalent)
+	return fmt.Sprintf("%s: %s; the best carries what %s single ones would.", s.Direction, where, equivalent)
 }
 
 func tcpRepeats(doc Document) section {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"vnfbench.io/operator/internal/acceptance"
 	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/measure"
-	"vnfbench.io/operator/internal/statistics"
 )
 
 // tcp returns a run of TCP alone, in two repeats.
@@ -100,40 +98,6 @@ func unrepeated(points ...[2]int64) (out []Point) {
 	return out
 }
 
-// With repeats it is their scatter that says what is growth.
-func TestScaleOfRepeats(t *testing.T) {
-	point := func(number int64, repeats ...int64) Point {
-		return Point{number, int64(statistics.Mean(repeats)), repeats}
-	}
-	for name, test := range map[string]struct {
-		points             []Point
-		tolerance, stopsAt int64
-	}{
-		// t(3) = 3.182, so 3.182 * 10 % * sqrt(2/2) = 31.82 %.
-		"20 % more is within a scatter of 10 %": {[]Point{point(1, 100_000, 115_192), point(2, 120_000, 138_230), point(4, 120_000, 138_230)}, 0, 1},
-		"twice as much is not":                  {[]Point{point(1, 100_000, 115_192), point(2, 200_000, 230_384)}, 0, 0},
-		"3 % more is growth where repeats agree": {[]Point{
-			point(1, 1_000_000, 1_001_000, 999_000), point(2, 1_030_000, 1_031_000, 1_029_000),
-		}, 10_000, 0},
-		"0.3 % more is no use":         {[]Point{point(14, 3360_000, 3360_100, 3359_900), point(20, 3370_000, 3370_100, 3369_900)}, 10_000, 14},
-		"repeats that are all alike":   {[]Point{point(1, 100, 100), point(2, 104, 104)}, 10_000, 0},
-		"a number with one repeat yet": {[]Point{point(1, 1_000_000, 1_010_000), point(2, 1_100_000)}, 0, 1},
-	} {
-		got, ok := Scale(test.points)
-		if !ok || got.StopsAt != test.stopsAt || test.tolerance > 0 && got.TolerancePartsPerMillion != test.tolerance {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-	// Two numbers with two repeats each have two degrees of freedom: 4.303 * 1 % * sqrt(2/2).
-	got, _ := Scale([]Point{point(1, 9_929_289, 10_070_711), point(2, 9_929_289, 10_070_711)})
-	if got.TolerancePartsPerMillion < 43_020 || got.TolerancePartsPerMillion > 43_040 {
-		t.Errorf("the tolerance is %d", got.TolerancePartsPerMillion)
-	}
-	if text := got.sentence(); !strings.Contains(text, "over 4.3 % more") {
-		t.Error(text)
-	}
-}
-
 func TestScale(t *testing.T) {
 	point := func(number, rate, extrapolated, efficiency int64) ScalingPoint {
 		return ScalingPoint{Point{Number: number, BitsPerSecond: rate}, extrapolated, efficiency}
@@ -148,29 +112,29 @@ func TestScale(t *testing.T) {
 		"a base of nothing":     {points: unrepeated([2]int64{1, 0}, [2]int64{2, 100}), none: true},
 		"a number that is none": {points: unrepeated([2]int64{0, 100}, [2]int64{2, 100}), none: true},
 		"linear": {points: unrepeated([2]int64{4, 400}, [2]int64{1, 100}, [2]int64{2, 200}), want: Scaling{
-			BaseNumber: 1, BaseBitsPerSecond: 100, TolerancePartsPerMillion: 50_000, EquivalentThousandths: 4000,
+			BaseNumber: 1, BaseBitsPerSecond: 100, EquivalentThousandths: 4000,
 			Points: []ScalingPoint{point(1, 100, 100, 1_000_000), point(2, 200, 200, 1_000_000), point(4, 400, 400, 1_000_000)},
 		}},
 		// Threads of an encryption gateway (ViPNet on ESXi, 2016) as if 4 were the
 		// base, in Mbit/s; from 10 to 20 it still grows.
 		"the gateway": {points: unrepeated([2]int64{4, 1050}, [2]int64{10, 2470}, [2]int64{20, 3360}), want: Scaling{
-			BaseNumber: 4, BaseBitsPerSecond: 262, TolerancePartsPerMillion: 50_000, EquivalentThousandths: 12_800,
+			BaseNumber: 4, BaseBitsPerSecond: 262, EquivalentThousandths: 12_800,
 			Points: []ScalingPoint{point(4, 1050, 1050, 1_000_000), point(10, 2470, 2625, 940_952), point(20, 3360, 5250, 640_000)},
 		}},
-		"a cap at 14": {points: unrepeated([2]int64{1, 240}, [2]int64{10, 2400}, [2]int64{14, 3360}, [2]int64{20, 3370}), want: Scaling{
-			BaseNumber: 1, BaseBitsPerSecond: 240, StopsAt: 14, TolerancePartsPerMillion: 50_000, EquivalentThousandths: 14_042,
+		"a cap at 14, by one measurement each": {points: unrepeated([2]int64{1, 240}, [2]int64{10, 2400}, [2]int64{14, 3360}, [2]int64{20, 3370}), want: Scaling{
+			BaseNumber: 1, BaseBitsPerSecond: 240, EquivalentThousandths: 14_042,
 			Points: []ScalingPoint{point(1, 240, 240, 1_000_000), point(10, 2400, 2400, 1_000_000), point(14, 3360, 3360, 1_000_000), point(20, 3370, 4800, 702_083)},
 		}},
 		"more is less": {points: unrepeated([2]int64{1, 100}, [2]int64{2, 80}), want: Scaling{
-			BaseNumber: 1, BaseBitsPerSecond: 100, StopsAt: 1, TolerancePartsPerMillion: 50_000, EquivalentThousandths: 1000,
+			BaseNumber: 1, BaseBitsPerSecond: 100, EquivalentThousandths: 1000,
 			Points: []ScalingPoint{point(1, 100, 100, 1_000_000), point(2, 80, 200, 400_000)},
 		}},
-		"5 % more is not growth": {points: unrepeated([2]int64{1, 100}, [2]int64{2, 105}), want: Scaling{
-			BaseNumber: 1, BaseBitsPerSecond: 100, StopsAt: 1, TolerancePartsPerMillion: 50_000, EquivalentThousandths: 1050,
+		"5 % more": {points: unrepeated([2]int64{1, 100}, [2]int64{2, 105}), want: Scaling{
+			BaseNumber: 1, BaseBitsPerSecond: 100, EquivalentThousandths: 1050,
 			Points: []ScalingPoint{point(1, 100, 100, 1_000_000), point(2, 105, 200, 525_000)},
 		}},
 		"a dip before growth": {points: unrepeated([2]int64{1, 100}, [2]int64{2, 90}, [2]int64{4, 300}), want: Scaling{
-			BaseNumber: 1, BaseBitsPerSecond: 100, TolerancePartsPerMillion: 50_000, EquivalentThousandths: 3000,
+			BaseNumber: 1, BaseBitsPerSecond: 100, EquivalentThousandths: 3000,
 			Points: []ScalingPoint{point(1, 100, 100, 1_000_000), point(2, 90, 200, 450_000), point(4, 300, 400, 750_000)},
 		}},
 	} {

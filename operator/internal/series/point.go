@@ -108,7 +108,8 @@ type Point struct {
 	// Doubts are why the device's value may be another one, Warnings what else the run says.
 	Doubts   []v1alpha1.DoubtCode `json:"doubts,omitempty"`
 	Warnings []string             `json:"warnings,omitempty"`
-	// UpperBound is the most that the value would be without other work on the core that sends, and Value the least; 0 where it is not known.
+	// UpperBound is the most that the value would be without other work on the core that sends, if that costs at most twice its time
+	// (assumed), and Value the least; 0 where it is not known.
 	UpperBound int64 `json:"upperBound,omitempty"`
 	// CalibrationLevel is what the generator reached without the device, in its own unit; 0 where it is not known.
 	CalibrationLevel int64 `json:"calibrationLevel,omitempty"`

@@ -119,15 +119,18 @@ func readSoftnet(cpus []int) (s softnet) {
 type held struct {
 	times  int64
 	waited time.Duration
+	// known is false where the kernel does not say how long the thread waited.
+	known bool
 }
 
-// readHeld reads those of the calling thread.
+// readHeld reads those of the calling thread. A kernel without these statistics says that it never ran.
 func readHeld() (h held) {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_THREAD, &usage); err == nil {
 		h.times = usage.Nivcsw
 	}
-	h.waited = time.Duration(readProc(schedstatIn).WaitingNanoseconds)
+	stat := readProc(schedstatIn)
+	h.waited, h.known = time.Duration(stat.WaitingNanoseconds), stat.RunningNanoseconds > 0
 	return h
 }
 

@@ -89,6 +89,9 @@ func TestMachineIsRead(t *testing.T) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if h := readHeld(); !h.known {
+		t.Error("the kernel has schedstat, and how long a thread waited is not known")
+	}
 	before := readProc(schedstatIn)
 	spinUntil := time.Now().Add(20 * time.Millisecond)
 	for time.Now().Before(spinUntil) {
@@ -119,8 +122,9 @@ func TestBusyMachineIsMarked(t *testing.T) {
 	if !slices.ContainsFunc(o.Doubts, func(d measure.Doubt) bool { return d.Code == measure.DoubtPreempted }) || o.LongestAwayNanoseconds == 0 {
 		t.Errorf("a process span on CPU %d, and the doubts are %+v, the longest time away %v", d.cpus[0], o.Doubts, time.Duration(o.LongestAwayNanoseconds))
 	}
-	if o.HeldNanoseconds < d.held.waited.Nanoseconds() || o.HeldNanoseconds == 0 {
-		t.Errorf("the thread waited for %v, and others are said to have had its core for %v", d.held.waited, time.Duration(o.HeldNanoseconds))
+	// The stopwatch may find no time at which the thread runs, and then this is not known.
+	if held := o.HeldNanoseconds; held != nil && time.Duration(*held) < min(d.held.waited, time.Second) {
+		t.Errorf("the thread waited for %v, and others are said to have had its core for %v", d.held.waited, time.Duration(*held))
 	}
 	// A turn of the process is longer than this ring.
 	d.config.RingFrames = 64

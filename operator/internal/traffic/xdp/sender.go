@@ -66,8 +66,9 @@ type sender struct {
 
 	// stopwatch is nil where it would show nothing.
 	stopwatch *stopwatch
-	// stolen is how long the hypervisor held the core while the trial's frames were sent.
+	// stolen is how long the hypervisor held the core while the trial's frames were sent, timed whether the stopwatch knows it.
 	stolen time.Duration
+	timed  bool
 	// others is how many packets of others the kernel took in on the core meanwhile.
 	others float64
 
@@ -97,7 +98,7 @@ func (s *sender) work() error {
 	err = s.loop()
 	s.thread.Store(0)
 	after := readHeld()
-	s.held = held{after.times - before.times, after.waited - before.waited}
+	s.held = held{after.times - before.times, after.waited - before.waited, before.known && after.known}
 	// A thread that cannot be reset stays locked and ends with its goroutine.
 	if failed := restore(); failed != nil {
 		return errors.Join(err, failed)

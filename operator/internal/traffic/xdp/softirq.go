@@ -238,12 +238,16 @@ func (d *Driver) tookFrom(trial measure.Trial, thread int, t taken, packets floa
 }
 
 // heldIn returns for how long others had the core of a thread in a trial, of the thread with the longest: what it waited, what the hypervisor took of all
-// of them, and packets of others.
-func (d *Driver) heldIn(trial measure.Trial, senders []*sender, steal time.Duration, all [2]taken) (longest time.Duration) {
+// of them, and packets of others. It returns false where one of these is not known of a thread: the kernel does not say how long it waited, it had no
+// stopwatch, or there are packets of others and no rate says how long they take.
+func (d *Driver) heldIn(trial measure.Trial, senders []*sender, steal time.Duration, all [2]taken) (longest time.Duration, known bool) {
 	for thread, s := range senders {
+		if !s.held.known || !s.timed || s.others > 0 && !(d.fastest[sizeOf(trial)][thread] > 0) {
+			return 0, false
+		}
 		longest = max(longest, s.held.waited+steal+d.tookFrom(trial, thread, all[thread], s.others))
 	}
-	return min(longest, trial.Duration())
+	return min(longest, trial.Duration()), true
 }
 
 // bridged returns for how long the ring of a direction lasts in which frames are missing, of those of a thread the

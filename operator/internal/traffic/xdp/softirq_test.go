@@ -285,11 +285,29 @@ func TestHeldCore(t *testing.T) {
 	d.samples = map[frameSize][2][]sample{sizeOf(trial): {{{100_000, 50_000, 1}}}}
 	// 400 packets of others, of which a frame has two, at 100,000 frames/s: 2 ms, less than what the doubt counts.
 	all := d.takenIn(trialIntakes(0, 2_000_000+400, 0, time.Second, time.Second))
-	senders := []*sender{{held: held{waited: 3 * time.Millisecond}, others: d.othersIn(trial, 0, all[0])}, {held: held{waited: 4 * time.Millisecond}}}
-	if got := d.heldIn(trial, senders, time.Millisecond, all); got.Round(10*time.Microsecond) != 6*time.Millisecond {
+	one := sender{held: held{waited: 3 * time.Millisecond, known: true}, timed: true, others: d.othersIn(trial, 0, all[0])}
+	two := sender{held: held{waited: 4 * time.Millisecond, known: true}, timed: true}
+	senders := []*sender{&one, &two}
+	if got, known := d.heldIn(trial, senders, time.Millisecond, all); !known || got.Round(10*time.Microsecond) != 6*time.Millisecond {
 		t.Errorf("others had a core for %v, want 3 ms of waiting, 1 ms of the hypervisor's and 2 ms of packets", got)
 	}
-	if got := d.heldIn(trial, senders, time.Minute, all); got != time.Second {
+	if got, known := d.heldIn(trial, senders, time.Minute, all); !known || got != time.Second {
 		t.Errorf("others had a core for %v of a trial of 1 s", got)
+	}
+	none := sender{held: held{known: true}, timed: true}
+	if got, known := d.heldIn(trial, []*sender{&none}, 0, all); !known || got != 0 {
+		t.Errorf("without other work, others had a core for %v, known: %v", got, known)
+	}
+	for name, unknown := range map[string]func(){
+		"how long a thread waited":            func() { two.held.known = false },
+		"what the hypervisor took":            func() { two.timed = false },
+		"how long the packets of others take": func() { d.fastest = nil },
+	} {
+		was, timed, fastest := two.held, two.timed, d.fastest
+		unknown()
+		if got, known := d.heldIn(trial, senders, time.Millisecond, all); known {
+			t.Errorf("it is not known %s, and others had a core for %v", name, got)
+		}
+		two.held, two.timed, d.fastest = was, timed, fastest
 	}
 }

@@ -94,16 +94,16 @@ func (w *stopwatch) start(ctx context.Context, pause *pause) {
 	}
 }
 
-// stop returns the time since start; 0 where it is not known.
-func (w *stopwatch) stop(ctx context.Context, pause *pause) time.Duration {
+// stop returns the time since start; 0 and false where it is not known.
+func (w *stopwatch) stop(ctx context.Context, pause *pause) (stolen time.Duration, known bool) {
 	if w == nil || !w.started {
-		return 0
+		return 0, false
 	}
 	now, ok := w.read(ctx, pause)
 	if !ok {
-		return 0
+		return 0, false
 	}
-	return now.since(w.began).missing()
+	return now.since(w.began).missing(), true
 }
 
 func (s schedule) since(before schedule) schedule {

@@ -94,7 +94,9 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	}
 	away.all = max(away.all, away.shared)
 	outcome.AwayNanoseconds = int64(away.all)
-	outcome.HeldNanoseconds = int64(d.heldIn(trial, senders, after.steal-before.steal, taken))
+	if held, known := d.heldIn(trial, senders, after.steal-before.steal, taken); known {
+		outcome.HeldNanoseconds = new(int64(held))
+	}
 	d.learn(trial, taken)
 	outcome.Doubts = d.doubts(trial, outcome, away, after.since(before))
 	return outcome, nil
@@ -335,7 +337,7 @@ func (d *Driver) transmit(ctx context.Context, pause *pause, senders []*sender, 
 		err = pause.wait(ctx, time.Millisecond)
 	}
 	for _, s := range senders {
-		s.stolen = s.stopwatch.stop(ctx, pause)
+		s.stolen, s.timed = s.stopwatch.stop(ctx, pause)
 		s.stopwatch.close()
 	}
 	return startedAt, start, err
