@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"vnfbench.io/operator/internal/measure"
 )
@@ -99,7 +100,31 @@ func Parse(direction measure.Direction, client, server []byte) (measure.TCPDirec
 	d.CongestionControl = sender.End.CongestionControl
 	readRoundTrips(&d, sender)
 	d.Intervals = intervals(sender)
+	if !isPossible(sender, receiver) {
+		return d, errors.New("iperf3 reported a figure that is negative or too large")
+	}
 	return d, nil
+}
+
+// maxReported is more than any figure in the units of an outcome, and small enough for an exact number.
+const maxReported = 1 << 53
+
+// isPossible reports whether all figures that are taken from iperf3's outputs fit.
+func isPossible(sender, receiver *output) bool {
+	sent, received := sender.End.Sent, receiver.End.Received
+	values := []float64{
+		sent.Bytes, sent.Seconds * 1e9, float64(sent.Retransmits), received.Bytes, received.Seconds * 1e9,
+		sender.End.CPU.Host * 1e4, receiver.End.CPU.Host * 1e4,
+	}
+	for _, interval := range sender.Intervals {
+		sum := interval.Sum
+		values = append(values, sum.Start*1e9, sum.Seconds*1e9, sum.Bytes, float64(sum.Retransmits))
+	}
+	for _, stream := range sender.End.Streams {
+		rtt := stream.Sender
+		values = append(values, rtt.MinRTT*1e3, rtt.MeanRTT*1e3, rtt.MaxRTT*1e3)
+	}
+	return !slices.ContainsFunc(values, func(v float64) bool { return v < 0 || v > maxReported })
 }
 
 func nanoseconds(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
