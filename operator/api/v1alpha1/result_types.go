@@ -210,6 +210,9 @@ type FirstFrameResult struct {
 	DelayNanoseconds int64 `json:"delayNanoseconds"`
 }
 
+// MaxWarningBytes is the longest message of a warning.
+const MaxWarningBytes = 512
+
 // Warning is a doubt about figures.
 type Warning struct {
 	// code is a documented constant, such as GeneratorCeiling.

@@ -47,44 +47,35 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestAgentAuthentication checks that agents ask for a token unless the installation says otherwise.
-func TestAgentAuthentication(t *testing.T) {
-	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
-	for arguments, want := range map[string]bool{"": true, "-agent-authentication Token": true, "-agent-authentication None": false} {
-		o, err := parse(strings.Fields(images+arguments), io.Discard)
-		if err != nil || o.defaults.AgentTokens != want {
-			t.Errorf("%q: %t, %v", arguments, o.defaults.AgentTokens, err)
-		}
-	}
-}
+// images are the arguments that every manager needs.
+const images = "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
 
-// TestGuestConsoles checks that messages have what guests print unless the installation says otherwise.
-func TestGuestConsoles(t *testing.T) {
-	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
-	for arguments, want := range map[string]bool{"": false, "-guest-consoles Message": false, "-guest-consoles None": true} {
-		o, err := parse(strings.Fields(images+arguments), io.Discard)
-		if err != nil || o.defaults.WithoutConsoles != want {
-			t.Errorf("%q: %t, %v", arguments, o.defaults.WithoutConsoles, err)
-		}
-	}
-}
-
-// TestAPIServerAccess checks that the cluster says where the API server is unless the installation does, or permits every address.
-func TestAPIServerAccess(t *testing.T) {
-	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
-	for arguments, want := range map[string]bool{
-		"": true, "-api-server-access Discovered": true, "-api-server-access Any": false, "-api-server-address 192.0.2.1/32": false,
+// TestChoicesOfTheInstallation checks that agents ask for a token, that the cluster says where the API server is, and that messages have what guests print,
+// unless the installation says otherwise.
+func TestChoicesOfTheInstallation(t *testing.T) {
+	type choices struct{ tokens, discovered, withoutConsoles bool }
+	for arguments, want := range map[string]choices{
+		"":                                 {true, true, false},
+		"-agent-authentication Token":      {true, true, false},
+		"-agent-authentication None":       {false, true, false},
+		"-api-server-access Discovered":    {true, true, false},
+		"-api-server-access Any":           {true, false, false},
+		"-api-server-address 192.0.2.1/32": {true, false, false},
+		"-guest-consoles Message":          {true, true, false},
+		"-guest-consoles None":             {true, true, true},
 	} {
 		o, err := parse(strings.Fields(images+arguments), io.Discard)
-		if err != nil || o.defaults.APIServerDiscovered != want {
-			t.Errorf("%q: %t, %v", arguments, o.defaults.APIServerDiscovered, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (choices{o.defaults.AgentTokens, o.defaults.APIServerDiscovered, o.defaults.WithoutConsoles}); got != want {
+			t.Errorf("%q: %+v, want %+v", arguments, got, want)
 		}
 	}
 }
 
 // TestMetricsCertificate checks for which name, and from which Secret, metrics are served.
 func TestMetricsCertificate(t *testing.T) {
-	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
 	for arguments, want := range map[string]bool{"": false, "-metrics-service m": true, "-metrics-service m -metrics-bind-address 0": false} {
 		o, err := parse(strings.Fields(images+arguments), io.Discard)
 		if err != nil {
@@ -109,7 +100,6 @@ func TestMetricsCertificate(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	images := "-traffic-image t -function-image f -guest-image g -endpoint-image e -neighbor-image n -neighbor-guest-image m "
 	for name, arguments := range map[string]string{
 		"no images":            "",
 		"no guest":             "-traffic-image t -function-image f",

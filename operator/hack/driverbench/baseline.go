@@ -75,7 +75,7 @@ func intervalOf(ratios []float64) (least, mean, most float64) {
 		logarithms[i] = math.Log(ratio)
 	}
 	s := statistics.SpreadOf(logarithms)
-	half := statistics.StudentT(len(ratios)-1) * s.StandardDeviation / math.Sqrt(float64(len(ratios)))
+	half := s.HalfWidth(len(ratios))
 	return math.Exp(s.Mean - half), math.Exp(s.Mean), math.Exp(s.Mean + half)
 }
 

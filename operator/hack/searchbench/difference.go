@@ -63,8 +63,5 @@ func paired(count int, value func(int) float64) Difference {
 		values[i] = value(i)
 	}
 	s := statistics.SpreadOf(values)
-	if count < 2 {
-		return Difference{Value: s.Mean, Interval: math.Inf(1)}
-	}
-	return Difference{Value: s.Mean, Interval: statistics.StudentT(count-1) * s.StandardDeviation / math.Sqrt(float64(count))}
+	return Difference{Value: s.Mean, Interval: s.HalfWidth(count)}
 }

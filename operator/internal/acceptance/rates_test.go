@@ -19,7 +19,7 @@ func TestRatesNextToOtherWork(t *testing.T) {
 		decided{name: "at most, and measured more", metric: rate, atMost: 999, want: failed})
 }
 
-// TestRatesOfACoreThatChanged checks that a rate is not Failed where its core may have been slow, and Passed all the same.
+// TestRatesOfACoreThatChanged checks that a rate is not Failed where its core may have been slow, and is Passed where even that rate is enough.
 func TestRatesOfACoreThatChanged(t *testing.T) {
 	drift := v1alpha1.DoubtCalibrationDrift
 	check(t, throughput(1000, 1020, v1alpha1.CauseDeviceLoss, v1alpha1.Regular, drift),

@@ -8,9 +8,6 @@ import (
 	"vnfbench.io/operator/internal/platform"
 )
 
-// maxWarningBytes is the API's bound of a warning's message.
-const maxWarningBytes = 512
-
 // PlatformWarning returns a warning that names what differs in what both runs were measured on and with. What is not known of one is not
 // compared. With generatorNamed another warning names the generator's image.
 func PlatformWarning(report v1alpha1.BaselineReport, now []v1alpha1.PlatformPart, generatorNamed bool) []v1alpha1.Warning {
@@ -29,7 +26,7 @@ func PlatformWarning(report v1alpha1.BaselineReport, now []v1alpha1.PlatformPart
 // inBounds returns a message with all differences, or with the names of all and as many values as its bound allows.
 func inBounds(message string, differ []string) string {
 	const values = "Before and now: "
-	if all := message + values + strings.Join(differ, ", ") + "."; len(all) <= maxWarningBytes {
+	if all := message + values + strings.Join(differ, ", ") + "."; len(all) <= v1alpha1.MaxWarningBytes {
 		return all
 	}
 	var names []string
@@ -40,7 +37,7 @@ func inBounds(message string, differ []string) string {
 	message += "These differ: " + strings.Join(names, ", ") + ". " + values
 	for n := len(differ) - 1; n > 0; n-- {
 		out := fmt.Sprintf("%s%s, and %d more, see status.baseline.platform.", message, strings.Join(differ[:n], ", "), len(differ)-n)
-		if len(out) <= maxWarningBytes {
+		if len(out) <= v1alpha1.MaxWarningBytes {
 			return out
 		}
 	}

@@ -36,7 +36,7 @@ func TestPlatformWarning(t *testing.T) {
 	report := v1alpha1.BaselineReport{Platform: on("then", "1")}
 	message := PlatformWarning(report, on("now", "2"), false)[0].Message
 	names, values, found := strings.Cut(message, "Before and now: ")
-	if len(message) > maxWarningBytes || !found {
+	if len(message) > v1alpha1.MaxWarningBytes || !found {
 		t.Errorf("%d bytes: %s", len(message), message)
 	}
 	for _, p := range report.Platform {
@@ -56,7 +56,7 @@ func TestPlatformWarning(t *testing.T) {
 // TestNamesInBounds checks that names alone are in the bound where no value is.
 func TestNamesInBounds(t *testing.T) {
 	got := inBounds(strings.Repeat("m", 400)+". ", []string{"kernel " + strings.Repeat("v", 200), "turbo on -> off"})
-	if want := "These differ: kernel, turbo. See status.baseline.platform."; len(got) > maxWarningBytes || !strings.HasSuffix(got, want) {
+	if want := "These differ: kernel, turbo. See status.baseline.platform."; len(got) > v1alpha1.MaxWarningBytes || !strings.HasSuffix(got, want) {
 		t.Error(got)
 	}
 }

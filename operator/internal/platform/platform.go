@@ -86,7 +86,7 @@ func Parts(run Run) []v1alpha1.PlatformPart {
 }
 
 // Digest returns a digest of the nodes' fingerprints and of the measurer's version; "" where no node was observed. Node names are not
-// in it: a series goes on where another node is the same.
+// in it: a series continues where another node is the same.
 func Digest(parts []v1alpha1.PlatformPart) string {
 	device, generator := valueOf(parts, deviceDigest), valueOf(parts, generatorDigest)
 	if device == "" && generator == "" {

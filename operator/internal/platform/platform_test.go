@@ -59,7 +59,7 @@ func TestDifferences(t *testing.T) {
 		"another release": {func(r *Run) {
 			r.Generator.ImageID, r.Generator.MeasurerVersion, r.OperatorVersion = "measurer@sha256:"+strings.Repeat("2", 64), "1.1", "1.1"
 		}, nil, []string{"generatorImage sha256:111111111111 -> sha256:222222222222", "measurer 1.0 -> 1.1"}},
-		"another release that is told elsewhere": {func(r *Run) {
+		"another release that another part names": {func(r *Run) {
 			r.Generator.ImageID, r.Generator.MeasurerVersion, r.OperatorVersion = "measurer@sha256:2", "1.1", "1.1"
 		}, []string{GeneratorImage, Measurer}, nil},
 		"another operator": {func(r *Run) { r.OperatorVersion = "1.1" }, nil, []string{"operator 1.0 -> 1.1"}},

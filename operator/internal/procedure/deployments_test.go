@@ -68,7 +68,7 @@ func TestDeploymentsHaveTheFiguresOfRepeats(t *testing.T) {
 		}
 		percent := 0
 		for n, r := range records {
-			if !calibrates(r.Stage) && r.Deployment != r.Repeat+1 {
+			if !r.Stage.Calibrates() && r.Deployment != r.Repeat+1 {
 				t.Errorf("trial %d of repeat %d is of deployment %d", n, r.Repeat, r.Deployment)
 			}
 			if n > 0 && r.Deployment > max(1, records[n-1].Deployment) && r.Stage != measure.StageWarmUp {
@@ -156,7 +156,7 @@ func TestTurnsInDeployments(t *testing.T) {
 		t.Error(diff)
 	}
 	for n, r := range records {
-		if !calibrates(r.Stage) && r.Deployment != r.Repeat+1 {
+		if !r.Stage.Calibrates() && r.Deployment != r.Repeat+1 {
 			t.Errorf("trial %d of repeat %d is of deployment %d", n, r.Repeat, r.Deployment)
 		}
 	}

@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -124,12 +125,15 @@ func measurementNamed(stage measure.Stage) measurement {
 // phasesAt returns the phases of every measurement of a place and a size.
 func phasesAt(at place, instr measure.Instructions, size measure.Size) []phase {
 	var out []phase
-	for _, m := range registry {
-		if m.place() == at {
-			out = append(out, phasesOf(m, instr, size)...)
-		}
+	for _, m := range measurementsAt(at) {
+		out = append(out, phasesOf(m, instr, size)...)
 	}
 	return out
+}
+
+// measurementsAt returns the measurements of a place, in their order.
+func measurementsAt(at place) []measurement {
+	return slices.DeleteFunc(slices.Clone(registry), func(m measurement) bool { return m.place() != at })
 }
 
 // phasesOf returns the phases of a measurement and a size.

@@ -118,7 +118,7 @@ func TestNeighborsWith(t *testing.T) {
 	instr := besideInstructions(false)
 	records := noisyRun(t, instr, nil)
 	for _, r := range records {
-		if r.Neighbors == calibrates(r.Stage) {
+		if r.Neighbors == r.Stage.Calibrates() {
 			t.Errorf("stage %s, neighbors %v", r.Stage, r.Neighbors)
 		}
 	}

@@ -61,7 +61,7 @@ func (f *Figures) compare(sideWithout, sideWith *replay) {
 	f.Warnings = append(f.Warnings, sideWith.warnDrift(rows)...)
 	for _, w := range without.Warnings {
 		if !slices.ContainsFunc(f.Warnings, func(o v1alpha1.Warning) bool { return o.Message == w.Message }) && len(f.Warnings) < maxWarnings {
-			w.Message = excerpt.Text("Without neighbors: "+w.Message, maxWarningBytes)
+			w.Message = excerpt.Text("Without neighbors: "+w.Message, v1alpha1.MaxWarningBytes)
 			f.Warnings = append(f.Warnings, w)
 		}
 	}

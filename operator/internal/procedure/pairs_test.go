@@ -20,7 +20,7 @@ import (
 func turns(records []measure.Record) []string {
 	var out []string
 	for _, r := range records {
-		if calibrates(r.Stage) {
+		if r.Stage.Calibrates() {
 			continue
 		}
 		kind := ""

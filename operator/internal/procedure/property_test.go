@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/traffic/simulated"
 )
@@ -48,7 +49,7 @@ func TestWhateverHappens(t *testing.T) {
 			}
 		}
 		for _, w := range got.Warnings {
-			if len(w.Message) > maxWarningBytes {
+			if len(w.Message) > v1alpha1.MaxWarningBytes {
 				t.Errorf("seed %d: a message of %d bytes", seed, len(w.Message))
 			}
 		}

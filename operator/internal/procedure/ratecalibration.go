@@ -48,7 +48,7 @@ func (c rateAgainOf) fill(w *replay, p *part, records []measure.Record) error {
 // throughChain returns the time from the first trial to the beginning of the last one with a device.
 func (w *replay) throughChain() time.Duration {
 	for i := len(w.log) - 1; i >= 0; i-- {
-		if !calibrates(w.log[i].Stage) {
+		if !w.log[i].Stage.Calibrates() {
 			return w.log[i].Outcome.StartedAt.Sub(w.log[0].Outcome.StartedAt)
 		}
 	}

@@ -39,8 +39,9 @@ func phases(instr measure.Instructions) []phase {
 	}
 	out = append(out, phasesAt(afterSizes, instr, wholeRun)...)
 	out = loadsInOrder(instr, inRepeatsOf(out, instr))
-	// The path of the loads has the ring of the chain's, and that of the rates none: it is opened again once.
-	for _, m := range []measurement{loadCalibration, rateAgain} {
+	// One measurement after the other, not size by size: the path of the loads has the ring of the chain's, and that of the rates
+	// none, so it is opened again once.
+	for _, m := range measurementsAt(atTheEnd) {
 		for _, size := range instr.Sizes {
 			out = append(out, phasesOf(m, instr, size)...)
 		}

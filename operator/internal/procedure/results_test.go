@@ -279,7 +279,7 @@ func TestWarningsAreBounded(t *testing.T) {
 		t.Errorf("got %d warnings", len(d.list))
 	}
 	for _, w := range d.list {
-		if len(w.Message) > maxWarningBytes {
+		if len(w.Message) > v1alpha1.MaxWarningBytes {
 			t.Errorf("got %d bytes", len(w.Message))
 		}
 	}

@@ -127,7 +127,7 @@ func (w *replay) resume(records []measure.Record, session string) (Step, bool) {
 		return Step{}, false
 	}
 	for _, r := range records {
-		if sessionOf(r) == session && !calibrates(r.Stage) && holds(w.instr, w.side, r) {
+		if sessionOf(r) == session && !r.Stage.Calibrates() && holds(w.instr, w.side, r) {
 			return Step{}, false
 		}
 	}
@@ -160,7 +160,7 @@ func sessionsOf(instr measure.Instructions, records []measure.Record, sides []*r
 		at[r.Index] = last
 		list[last].Trials++
 		// The last calibration is a figure of the session that makes it.
-		if calibrates(r.Stage) && !r.Stage.AfterChain() {
+		if r.Stage.Calibrates() && !r.Stage.AfterChain() {
 			calibrated = last
 		}
 	}
@@ -196,7 +196,7 @@ func sessionsOf(instr measure.Instructions, records []measure.Record, sides []*r
 	if len(bursts) > 0 {
 		message += fmt.Sprintf(" There is no corrected buffer of %s, as the throughput is of an earlier session.", words(bursts))
 	}
-	warning := v1alpha1.Warning{Code: v1alpha1.WarningSeveralSessions, Message: excerpt.Text(message, maxWarningBytes)}
+	warning := v1alpha1.Warning{Code: v1alpha1.WarningSeveralSessions, Message: excerpt.Text(message, v1alpha1.MaxWarningBytes)}
 	return list[:min(len(list), maxSessions)], warning
 }
 
@@ -206,7 +206,7 @@ func laterSessions(sides []*replay) (bursts, shares []string) {
 	for _, w := range sides {
 		for _, p := range w.parts {
 			switch {
-			case calibrates(p.stage()) || !w.ofLaterSession(p):
+			case p.stage().Calibrates() || !w.ofLaterSession(p):
 			case p.measurement == backToBackMeasurement:
 				bursts = append(bursts, p.size.String())
 			case p.load.Goal != "":

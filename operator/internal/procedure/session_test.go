@@ -60,7 +60,7 @@ func TestSessions(t *testing.T) {
 			for cut := 1; cut < len(undisturbed); cut++ {
 				// The second session warms up before anything else on the chain.
 				records := newBench(device).goOn(t, instr, slices.Clone(undisturbed[:cut]), "b", maxSteps)
-				first := slices.IndexFunc(records[cut:], func(r measure.Record) bool { return !calibrates(r.Stage) })
+				first := slices.IndexFunc(records[cut:], func(r measure.Record) bool { return !r.Stage.Calibrates() })
 				atTheEnd := first < 0 && records[cut].Stage == measure.StageCalibrateLoad
 				if !atTheEnd && (first < 0 || records[cut+first].Stage != measure.StageWarmUp) {
 					t.Errorf("cut at %d: the second session begins with %s", cut, records[cut].Stage)
@@ -117,7 +117,7 @@ func checkShared(t *testing.T, instr measure.Instructions, records []measure.Rec
 		measure.StageCalibrateLoad: string(measure.StageCalibrateLoad),
 	} {
 		session, measured := sessions[stage]
-		later := measured && !calibrates(stage) && session != sessions[measure.StageThroughput]
+		later := measured && !stage.Calibrates() && session != sessions[measure.StageThroughput]
 		if strings.Contains(message, said) != later {
 			t.Errorf("%s is of a later session than the throughput: %t, and %s", stage, later, message)
 		}

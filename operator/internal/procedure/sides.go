@@ -31,10 +31,8 @@ func sidesOf(instr measure.Instructions) []bool {
 
 // holds reports whether a record is one of a side's, or of the calibration.
 func holds(instr measure.Instructions, side bool, r measure.Record) bool {
-	return !instr.Compares() || calibrates(r.Stage) || r.Neighbors == side
+	return !instr.Compares() || r.Stage.Calibrates() || r.Neighbors == side
 }
-
-func calibrates(stage measure.Stage) bool { return stage.Calibrates() }
 
 // first returns the side that makes the next repeat of a part first. Each repeat begins with the side that
 // ended the one before. The side that begins a size is random where the order is.

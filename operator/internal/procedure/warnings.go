@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	// maxWarnings and maxWarningBytes are the API's bounds.
-	maxWarnings     = 64
-	maxWarningBytes = 512
+	// maxWarnings is the API's bound.
+	maxWarnings = 64
 	// maxDetailBytes limits a reason within a sentence that is also limited.
 	maxDetailBytes = 300
 	// maxStageBytes and maxVersionBytes are the API's bounds of a stage and of a tool's version.
@@ -37,7 +36,7 @@ var wholeRun measure.Size
 
 // add appends a warning about a size, or about the whole run.
 func (d *warningList) add(code string, size measure.Size, format string, args ...any) {
-	message := excerpt.Text(fmt.Sprintf(format, args...), maxWarningBytes)
+	message := excerpt.Text(fmt.Sprintf(format, args...), v1alpha1.MaxWarningBytes)
 	key := fmt.Sprint(code, size.Name, message)
 	if d.seen[key] || len(d.list) >= maxWarnings {
 		return

@@ -53,6 +53,14 @@ func SpreadOf[T Number](values []T) Spread[T] {
 	return out
 }
 
+// HalfWidth returns half of Student's 95 % confidence interval of the mean of so many values; infinite for fewer than two.
+func (s Spread[T]) HalfWidth(values int) float64 {
+	if values < 2 {
+		return math.Inf(1)
+	}
+	return StudentT(values-1) * s.StandardDeviation / math.Sqrt(float64(values))
+}
+
 // Summary of at least two values, in their unit except the coefficient.
 type Summary struct {
 	// Mean is the arithmetic mean, StandardDeviation that of the sample (n-1).
@@ -77,7 +85,7 @@ func Summarize(values []int64) (Summary, bool) {
 		return Summary{}, false
 	}
 	spread := SpreadOf(values)
-	half := StudentT(len(values)-1) * spread.StandardDeviation / math.Sqrt(float64(len(values)))
+	half := spread.HalfWidth(len(values))
 	s := Summary{
 		Mean: spread.Mean, StandardDeviation: spread.StandardDeviation, Low: spread.Mean - half, High: spread.Mean + half,
 		Minimum: spread.Minimum, Maximum: spread.Maximum, Values: slices.Clone(values),

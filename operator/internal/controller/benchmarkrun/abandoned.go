@@ -11,13 +11,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/utils/clock"
+	clocks "k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
 	"vnfbench.io/operator/internal/controller/reporting"
 )
 
@@ -36,7 +37,7 @@ type Abandoned struct {
 	// Client patches runs and writes Leases, Reader reads both from the API server.
 	Client client.Client
 	Reader client.Reader
-	Clock  clock.PassiveClock
+	Clock  clocks.PassiveClock
 	// Namespace is the operator's own, which has the Leases of nodes.
 	Namespace string
 	// Namespaces are those that the operator watches.
@@ -60,19 +61,9 @@ func (a *Abandoned) Start(ctx context.Context) error {
 		if err := a.letGo(ctx); err != nil && ctx.Err() == nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Letting go of runs in namespaces that are not watched")
 		}
-		if !sleep(ctx, interval) {
+		if clock.Sleep(ctx, interval) != nil {
 			return nil
 		}
-	}
-}
-
-// sleep waits, and reports whether the context is still there.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }
 
@@ -95,14 +86,14 @@ func (a *Abandoned) letGo(ctx context.Context) error {
 			if err := a.letGoOf(ctx, run); client.IgnoreNotFound(err) != nil {
 				failed = append(failed, fmt.Errorf("run %q of namespace %q: %w", run.Name, run.Namespace, err))
 			}
-			if !sleep(ctx, abandonedPause) {
-				return ctx.Err()
+			if err := clock.Sleep(ctx, abandonedPause); err != nil {
+				return err
 			}
 		}
-		if list.Continue != "" && !sleep(ctx, abandonedPause) {
-			return ctx.Err()
+		if list.Continue == "" {
+			return nil
 		}
-		return nil
+		return clock.Sleep(ctx, abandonedPause)
 	}, client.MatchingFieldsSelector{Selector: fields.AndSelectors(elsewhere...)})
 	if err != nil {
 		return fmt.Errorf("listing runs: %w", err)

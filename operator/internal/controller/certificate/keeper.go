@@ -12,13 +12,18 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/utils/clock"
+	clocks "k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/internal/clock"
 )
 
 // interval is how often the Secret is read. Several operators serve metrics, and one of them renews it.
 const interval = time.Minute
+
+// conflictInterval is how soon it is read again after another operator has renewed it.
+const conflictInterval = time.Second
 
 // Keeper fills a Secret that exists, renews what it has, and serves it. Its rights are those to this Secret alone, which are in the
 // chart and in config/rbac/bindings.yaml.
@@ -26,7 +31,7 @@ type Keeper struct {
 	// Client writes, Reader reads without a cache.
 	Client client.Client
 	Reader client.Reader
-	Clock  clock.PassiveClock
+	Clock  clocks.PassiveClock
 	// Secret is its name, Host the name by which the metrics are reached.
 	Secret client.ObjectKey
 	Host   string
@@ -41,19 +46,19 @@ func (*Keeper) NeedLeaderElection() bool { return false }
 func (k *Keeper) Start(ctx context.Context) error {
 	log := ctrl.LoggerFrom(ctx).WithValues("Secret", k.Secret)
 	for {
+		wait := interval
 		switch err := k.keep(ctx); {
 		case ctx.Err() != nil:
 			return nil
 		case apierrors.IsConflict(err):
 			// Another operator was first. The next read has its certificate.
 			log.V(1).Info("Reading the certificate of the metrics again", "error", err.Error())
+			wait = conflictInterval
 		case err != nil:
 			log.Error(err, "Keeping the certificate of the metrics")
 		}
-		select {
-		case <-ctx.Done():
+		if clock.Sleep(ctx, wait) != nil {
 			return nil
-		case <-time.After(interval):
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/clock"
 )
 
 // rejoinInterval is how often the operator asks again for a namespace that it could not read.
@@ -67,10 +68,8 @@ func (r *Rejoin) Start(ctx context.Context) error {
 	log := ctrl.LoggerFrom(ctx)
 	log.Info("Not watching namespaces that the operator may not read", "namespaces", r.Unreadable)
 	for {
-		select {
-		case <-ctx.Done():
+		if clock.Sleep(ctx, interval) != nil {
 			return nil
-		case <-time.After(interval):
 		}
 		for _, namespace := range slices.Clone(r.Unreadable) {
 			back, _, err := Readable(ctx, r.Reviews, []string{namespace})
