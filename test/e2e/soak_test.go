@@ -18,12 +18,14 @@ import (
 const (
 	// maxManagerMiB is what the manager may need in a cluster, and maxGrowthMiB by how much the measurer may grow after the first sixth of the soak.
 	maxManagerMiB, maxGrowthMiB = 128, 16
+	// maxSoakRunKiB is a third of what an API server takes as one object.
+	maxSoakRunKiB = 512
 	// soakMemoryInterval is the time between two looks at the memory.
 	soakMemoryInterval = time.Minute
 )
 
 // TestSoakInTheLab measures a router for an hour, or for SOAK seconds, as the sample router-soak.yaml does for a day. It checks that
-// the whole time was measured without a pod that was replaced, and that neither the memory of the manager and the measurer nor the run grows without a bound.
+// the whole time was measured in one session, and that the memory of the manager and of the measurer, and the run, stay within bounds.
 func TestSoakInTheLab(t *testing.T) {
 	ns := demonstration(t, "soak")
 	seconds, err := strconv.ParseInt(os.Getenv("SOAK"), 10, 32)
@@ -73,6 +75,9 @@ func TestSoakInTheLab(t *testing.T) {
 	worst, err := json.Marshal(result.Worst)
 	must(t, err)
 	t.Logf("%d intervals, %d ppm lost, worst %s, doubts %v; the run has %d KiB", len(result.Intervals), result.LossPartsPerMillion, worst, result.Doubts, len(stored)>>10)
+	if len(stored)>>10 > maxSoakRunKiB {
+		t.Errorf("the run has %d KiB, more than %d", len(stored)>>10, maxSoakRunKiB)
+	}
 	first := len(measurer) / 6
 	for i := range measurer {
 		if manager[i] > maxManagerMiB {
