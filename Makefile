@@ -71,6 +71,8 @@ SEEDS ?= 40
 # How many devices of each class `make bench-statistics` draws, and how many repeats a run has.
 DEVICES ?= 1000
 REPEATS ?= 5
+# How many pairs of groups of each class `make bench-statistics` compares.
+GROUPS ?= 200
 # How many series of each kind `make bench-regression` judges, and how many the other methods.
 SERIES ?= 1000
 PEERS ?= 300
@@ -289,9 +291,10 @@ bench-search: ## Compare the search with the MLRsearch package on simulated devi
 	@test/scripts/prerequisites.sh go
 	@test/scripts/bench-search.sh -seeds $(SEEDS)
 
-bench-statistics: ## Print how often the 95 % interval of repeated runs holds the throughput of simulated devices, how often a baseline raises a false alarm and how often it finds a slower device; fails outside of 93 to 97 % without a known reason.
+bench-statistics: ## Print how often the 95 % interval of repeated runs holds the throughput of simulated devices, how often a baseline raises a false alarm and how often it finds a slower device, and the same of comparisons of GROUPS (200) pairs of groups of runs; fails outside of 93 to 97 % without a known reason, or with too many false alarms.
 	@test/scripts/prerequisites.sh go
 	@cd operator && go run ./hack/searchbench -statistics -seeds $(DEVICES) -repeats $(REPEATS)
+	@cd operator && go run ./hack/searchbench -groups -seeds $(GROUPS)
 
 bench-regression: ## Print how well regressions are found in SERIES (1000) simulated series of each kind, next to other methods in PEERS (300): false alarms, found within three runs, delay, extra runs; fails where a target is missed without a known reason.
 	@test/scripts/prerequisites.sh go
