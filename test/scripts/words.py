@@ -64,6 +64,7 @@ CLEAN = [
     "terraform",
     "test/argocd",
     "test/config",
+    "test/monitoring",
     "test/e2e",
     "test/fixtures/trex/README.md",
     "test/helm-unittest",

@@ -14,6 +14,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
+{{- /* vnfbench.labelsWith takes a list: the root context and further labels, which win. */ -}}
+{{- define "vnfbench.labelsWith" -}}
+{{- toYaml (merge (dict) (index . 1) (include "vnfbench.labels" (index . 0) | fromYaml)) }}
+{{- end }}
+
 {{- /* vnfbench.image takes a list: the root context and the image's name. */ -}}
 {{- define "vnfbench.image" -}}
 {{- $root := index . 0 }}{{- $name := index . 1 }}{{- $image := $root.Values.image }}
