@@ -37,7 +37,7 @@ type Verdict string
 const (
 	Better Verdict = "Better"
 	Worse  Verdict = "Worse"
-	// Unclear means that the test cannot tell them apart.
+	// Unclear means that the test cannot distinguish them.
 	Unclear Verdict = "Unclear"
 )
 
