@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/records"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -144,7 +145,7 @@ func (r reporting) writeSuite(ctx context.Context, c *cluster, kind, name string
 	if err != nil {
 		return err
 	}
-	runs, err := c.outcomes(ctx, execution)
+	runs, err := records.Outcomes(ctx, c.client, execution)
 	if err != nil {
 		return err
 	}
@@ -194,12 +195,12 @@ func (r reporting) check() (report.Format, error) {
 // source reads the plan and the trials. Without --trials it only counts trials, so a user who may
 // not read ConfigMaps gets a report without them.
 func (r reporting) source(ctx context.Context, c *cluster, run *v1alpha1.BenchmarkRun, streams genericiooptions.IOStreams) (report.Source, error) {
-	source, err := c.stored(ctx, run)
+	found, err := records.Read(ctx, c.client, run, version)
 	if err != nil && !r.trials {
 		fmt.Fprintf(streams.ErrOut, "note: %v; the report leaves out the trials and what they were made from\n", err)
 		return report.Source{Version: version}, nil
 	}
-	return source, err
+	return found, err
 }
 
 func (r reporting) write(doc report.Document, format report.Format, streams genericiooptions.IOStreams) error {
