@@ -108,6 +108,7 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.StringVar(&o.agentAuthentication, "agent-authentication", authenticationToken, "whom the agents of runs answer: Token, who has the token of the run's measurer; None, everyone whom the NetworkPolicies let through")
 	flags.StringVar(&o.guestConsoles, "guest-consoles", consolesInMessage, "where the last lines of a guest's console are shown that ends its run: Message, in the conditions and events of the run; None, nowhere, and the manager reads no pod's log")
 	flags.BoolVar(&o.defaults.AwaitsArchive, "await-archive", false, "delete runs and executions by their time to live and by limits of history only when the results service has archived them")
+	flags.BoolVar(&o.defaults.RemovesTrials, "remove-archived-trials", false, "delete the ConfigMaps with the trials of a run when the archive has its whole document; figures and plan stay")
 	o.log.Add(flags)
 	if err := flags.Parse(arguments); err != nil {
 		return nil, err

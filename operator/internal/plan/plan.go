@@ -106,6 +106,8 @@ type Defaults struct {
 	WithoutConsoles bool
 	// AwaitsArchive keeps what has ended from being deleted by its time to live or by a limit of history before the archive has its document.
 	AwaitsArchive bool
+	// RemovesTrials deletes the trials of a run when the archive has the whole document.
+	RemovesTrials bool
 	// Protocol is this operator's measure.Protocol; a measurer must have it too. Empty: it is not
 	// checked.
 	Protocol string

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,6 +40,9 @@ func Read(ctx context.Context, reader client.Reader, run *v1alpha1.BenchmarkRun,
 		return source, nil
 	}
 	results, err := configMap(ctx, reader, run, run.Status.ResultsRef.Name)
+	if c := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionArchived); apierrors.IsNotFound(err) && c != nil && c.Status == metav1.ConditionTrue {
+		return source, fmt.Errorf("the trials are no longer in the cluster, and the archive of results has them: %s: %w", c.Message, err)
+	}
 	if err != nil {
 		return source, fmt.Errorf("reading the trials from ConfigMap %q: %w", run.Status.ResultsRef.Name, err)
 	}

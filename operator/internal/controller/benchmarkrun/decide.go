@@ -44,6 +44,8 @@ const (
 	actStopPods action = "StopPods"
 	// actRelease deletes what the pods needed, and releases the testbed.
 	actRelease action = "Release"
+	// actRemoveTrials deletes the trials that the archive has.
+	actRemoveTrials action = "RemoveTrials"
 	// actExpire deletes the run, whose time to live is over.
 	actExpire action = "Expire"
 )
@@ -110,6 +112,9 @@ func decideFinished(s *scope) decision {
 		case next.after <= 0:
 			next = decision{action: actExpire}
 		}
+	}
+	if next.action == actWait && len(s.archived) > 0 {
+		next.action = actRemoveTrials
 	}
 	return tearDownThen(s, next)
 }

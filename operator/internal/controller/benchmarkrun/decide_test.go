@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -72,6 +73,8 @@ func notReady(s *scope) {
 
 func awaitsArchive(s *scope) { s.awaitsArchive = true }
 
+func archivedTrials(s *scope) { s.archived = []chain.Object{configMapNamed(s.names.Results)} }
+
 func archived(s *scope) {
 	s.run.Status.Conditions = append(s.run.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionArchived, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonStored})
 }
@@ -94,6 +97,9 @@ func TestDecide(t *testing.T) {
 		"time to live is over, archiving":  {newScope(finished(success, "Succeeded"), awaitsArchive, ttl(60), after(2*time.Minute)), actWait, "", 9 * time.Minute},
 		"not archived for long":            {newScope(finished(success, "Succeeded"), awaitsArchive, ttl(60), after(time.Hour)), actWait, "", 0},
 		"archived":                         {newScope(finished(success, "Succeeded"), awaitsArchive, archived, ttl(60), after(time.Hour)), actExpire, "", 0},
+		"trials that are archived":         {newScope(finished(success, "Succeeded"), archived, ttl(60), after(20*time.Second), archivedTrials), actRemoveTrials, "", 40 * time.Second},
+		"archived trials of an old run":    {newScope(finished(success, "Succeeded"), archived, ttl(60), after(time.Hour), archivedTrials), actExpire, "", 0},
+		"archived trials, pods left":       {newScope(launched, finished(success, "Succeeded"), archivedTrials), actStopPods, "", podCheckInterval},
 		"time to live of 0 waits for pods": {newScope(launched, finished(success, "Succeeded"), ttl(0)), actStopPods, "", podCheckInterval},
 		"no testbed":                       {newScope(noTestbed), actWait, v1alpha1.ReasonTestbedNotFound, 0},
 		"no default testbed":               {newScope(noTestbed, namesNone), actWait, v1alpha1.ReasonNoDefaultTestbed, 0},

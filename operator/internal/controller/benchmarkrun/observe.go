@@ -32,7 +32,7 @@ func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*
 	run.Spec.Experiment.Measurements = run.Spec.Experiment.Measurements.Filled()
 	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run), awaitsArchive: r.Defaults.AwaitsArchive}
 	for _, read := range []func(context.Context, *scope) error{
-		r.readWorkloads, r.readVMs, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readIssuer, r.readAPIServer, r.readRights, r.readJobEvents, r.readEvents, r.readConsole,
+		r.readWorkloads, r.readVMs, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readArchived, r.readQueue, r.readBaseline, r.readInput, r.readIssuer, r.readAPIServer, r.readRights, r.readJobEvents, r.readEvents, r.readConsole,
 	} {
 		if err := read(ctx, s); err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	_ "gocloud.dev/blob/memblob"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -27,6 +28,7 @@ import (
 	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/document"
 	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/records"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -258,4 +260,40 @@ func TestArchivedExecution(t *testing.T) {
 	for i := range runs.Items {
 		l.stored(b, &runs.Items[i])
 	}
+}
+
+// TestArchivedTrialsAreRemoved checks that the trials of a run go when the archive has its whole document, and not before or without them, that the figures and the
+// plan stay, and that readers are told where the trials are.
+func TestArchivedTrialsAreRemoved(t *testing.T) {
+	l := newLab(t, nil)
+	l.stop()
+	l.removesTrials = true
+	l.startOperator()
+	l.testbed()
+	b := newBucket(l)
+	b.set(fmt.Errorf("%w: away", archive.ErrUnavailable))
+	stop := l.startResults(b)
+	whole, damaged := l.run("a-whole"), l.run("b-damaged")
+	trials := func(run *v1alpha1.BenchmarkRun) func() error {
+		return func() error {
+			return l.get(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: plan.NamesOf(run).Results}})
+		}
+	}
+	for _, run := range []*v1alpha1.BenchmarkRun{whole, damaged} {
+		l.expect(run, v1alpha1.ConditionArchived, "False/ArchiveUnavailable")
+		l.Expect(trials(run)()).To(Succeed())
+	}
+	stop()
+	l.patch(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: plan.NamesOf(damaged).Results}}, `{"data":{"trial-000000.json":"{"}}`)
+	b.set(nil)
+	l.startResults(b)
+	l.expect(damaged, v1alpha1.ConditionArchived, "True/StoredWithoutTrials")
+	l.Eventually(trials(whole)).Should(Satisfy(apierrors.IsNotFound))
+	l.Consistently(trials(damaged)).Should(Succeed())
+	l.Expect(l.get(whole)).To(Succeed())
+	l.Expect(whole.Status.Results).NotTo(BeEmpty())
+	l.Expect(l.get(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: plan.NamesOf(whole).Plan}})).To(Succeed())
+	_, err := records.Read(l.ctx, cluster, whole, "")
+	l.Expect(err).To(MatchError(ContainSubstring("the archive of results has them: runs/" + l.namespace + "/a-whole.")))
+	l.Expect(l.stored(b, whole).Trials).NotTo(BeEmpty())
 }
