@@ -71,6 +71,8 @@ SEEDS ?= 40
 # How many devices of each class `make bench-statistics` draws, and how many repeats a run has.
 DEVICES ?= 1000
 REPEATS ?= 5
+# How many pairs of groups of each class `make bench-statistics` compares.
+GROUPS ?= 200
 # How many series of each kind `make bench-regression` judges, and how many the other methods.
 SERIES ?= 1000
 PEERS ?= 300
@@ -84,7 +86,7 @@ RUNS ?= 10,100,1000
 CELLS ?= 10,100,1000
 
 ##@ Start here
-.PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak
+.PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak e2e-namespaced
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -94,7 +96,7 @@ demo: ## Bring up the lab, install the operator, measure a router, show the resu
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/scripts/demo-vm.sh
 
-test: prerequisites test-go test-lab-units test-argocd test-archive test-trex test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
+test: prerequisites test-go test-lab-units test-argocd test-archive test-trex test-chart test-monitoring test-terraform docs-site verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -timeout 30m -v ./e2e
@@ -114,6 +116,10 @@ e2e-regression: prerequisites install ## Make 30 executions of a suite in the la
 
 e2e-soak: prerequisites install ## Measure for SOAK (3600) seconds in the lab; print memory of the manager and the measurer every minute, and the figures.
 	@$(LONG_E2E) SOAK='$(SOAK)' go test -count=1 -timeout 26h -v -run '^TestSoakInTheLab$$' .
+
+e2e-namespaced: prerequisites install ## Install the operator in the lab for some namespaces alone, delete one and take one out of the list while runs measure, and install it for all again.
+	@helm=$$(mktemp -d) && trap 'rm -rf "$$helm"' EXIT && ln -s $(HELM) "$$helm/helm" && \
+	  export PATH="$$helm:$$PATH" && $(LONG_E2E) go test -count=1 -timeout 60m -v -run '^TestNamespacedMode$$' .
 
 # What a test of test/e2e needs that is not in make e2e, because it takes long.
 LONG_E2E = cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH VNFBENCH_E2E_LONG=1
@@ -210,7 +216,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-archive test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale trex-record
+.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-archive test-chart test-monitoring test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -250,6 +256,9 @@ test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test a
 	@test/scripts/kube-schemas.sh $(KUBE_SCHEMAS)
 	@HELM=$(HELM) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/scripts/chart.sh
 
+test-monitoring: $(HELM) ## Check alerts, dashboard and ServiceMonitor by the code of Prometheus, Grafana's schema and the Prometheus operator's types.
+	@cd test/monitoring && ../scripts/again.sh go mod download && go vet ./... && HELM=$(HELM) go test -count=1 ./...
+
 test-terraform: ## Test and lint the Terraform modules, with Terraform and with OpenTofu; says which of them, or tflint, is not there to do it.
 	@tflint=$(TFLINT); test/scripts/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
 	cd test/terraform && go vet ./... && ran= && tofu=$(TOFU) && if [ ! -x "$$tofu" ]; then tofu=tofu; fi && \
@@ -285,7 +294,7 @@ scan: ## Look for known vulnerabilities in the Go modules and the images; says N
 	@GOVULNCHECK=$(GOVULNCHECK) SYFT=$(SYFT) test/scripts/scan.sh
 
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
-	@for module in operator test/lab test/e2e test/config test/argocd test/archive test/terraform; do \
+	@for module in operator test/lab test/e2e test/config test/monitoring test/argocd test/archive test/terraform; do \
 	  echo "$$module" && (cd $$module && $(GOLANGCI_LINT) run --allow-parallel-runners ./...); done
 
 bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors; with OLD=commit compare only what it brings as fast as possible with the driver of that commit.
@@ -296,9 +305,10 @@ bench-search: ## Compare the search with the MLRsearch package on simulated devi
 	@test/scripts/prerequisites.sh go
 	@test/scripts/bench-search.sh -seeds $(SEEDS)
 
-bench-statistics: ## Print how often the 95 % interval of repeated runs holds the throughput of simulated devices, how often a baseline raises a false alarm and how often it finds a slower device; fails outside of 93 to 97 % without a known reason.
+bench-statistics: ## Print how often the 95 % interval of repeated runs holds the throughput of simulated devices, how often a baseline raises a false alarm and how often it finds a slower device, and the same of comparisons of GROUPS (200) pairs of groups of runs; fails outside of 93 to 97 % without a known reason, or with too many false alarms.
 	@test/scripts/prerequisites.sh go
 	@cd operator && go run ./hack/searchbench -statistics -seeds $(DEVICES) -repeats $(REPEATS)
+	@cd operator && go run ./hack/searchbench -groups -seeds $(GROUPS)
 
 bench-regression: ## Print how well regressions are found in SERIES (1000) simulated series of each kind, next to other methods in PEERS (300): false alarms, found within three runs, delay, extra runs; fails where a target is missed without a known reason.
 	@test/scripts/prerequisites.sh go
