@@ -170,7 +170,7 @@ func (m matrix) lines(f cellFigure) (out []Figure) {
 		rest := slices.Delete(slices.Clone(m.axes), i, i+1)
 		var order []string
 		lines, repeats := map[string]*plot.Line{}, plot.Marks{Name: "each repeat", Style: 6, Marker: plot.Plus}
-		n := 0
+		n, xs := 0, []float64{}
 		for _, cell := range m.cells {
 			x, err := strconv.ParseFloat(string(cell.Values[axis.Name]), 64)
 			name := m.name(cell, rest)
@@ -184,6 +184,7 @@ func (m matrix) lines(f cellFigure) (out []Figure) {
 			if err != nil || value == nil {
 				continue
 			}
+			xs = append(xs, x)
 			lines[name].Points = append(lines[name].Points, plot.Point{X: x, Y: kilo(*value)})
 			for _, measurement := range first(cell.Measurements, maxDrawn) {
 				if v, note := f.repeats(measurement); v != nil && note == "" {
@@ -199,8 +200,13 @@ func (m matrix) lines(f cellFigure) (out []Figure) {
 		}
 		out = append(out, draw(fmt.Sprintf("%s over %s", f.name, axis.Name), count(n, "measurement")+". A line joins the means of the repeats.", plot.Chart{
 			Description: "The figure of each cell over the values of the axis.",
-			X:           plot.Axis{Label: axis.Name, FromZero: true}, Y: plot.Axis{Label: f.name + ", " + f.unit, FromZero: f.unit == rate.unit}, Layers: layers,
+			X:           plot.Axis{Label: axis.Name, FromZero: !wide(xs), Log: wide(xs)}, Y: plot.Axis{Label: f.name + ", " + f.unit, FromZero: f.unit == rate.unit}, Layers: layers,
 		})...)
 	}
 	return first(out, maxFigures)
+}
+
+// wide reports whether values above 0 differ so much that a linear axis shows the small ones in one place.
+func wide(values []float64) bool {
+	return len(values) > 0 && slices.Min(values) > 0 && slices.Max(values) > 50*slices.Min(values)
 }
