@@ -107,6 +107,7 @@ func examplePages(t *testing.T) map[string]string {
 		"hostile":       written(t, hostileNames),
 		"suite":         writtenSuite(t, exampleSuite()),
 		"hostile-suite": writtenSuite(t, suite),
+		"comparison":    writtenComparison(t, columnsOf(t, 420_000, 400_000, 330_000)),
 		"waiting":       written(t, report.Document{Run: report.Run{Namespace: "bench", Name: "waiting"}, Completeness: report.Partial, Succeeded: report.Outcome{Status: metav1.ConditionUnknown}}),
 	}
 }

@@ -74,3 +74,6 @@ func (d SuiteDocument) execution() *v1alpha1.BenchmarkSuiteRun {
 	}
 	return e
 }
+
+// Parts returns the comparison for people. The first part is its head.
+func (c Comparison) Parts() []Part { return parts(c.sections(unicodeLetters)) }
