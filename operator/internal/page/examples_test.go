@@ -76,7 +76,12 @@ func slots(random *rand.Rand, d measure.DirectionOutcome) *measure.Series {
 		if i == 31 && d.LostFrames() > 0 {
 			missing, longest = d.LostFrames(), longest*20
 		}
-		s.Add(due, due-min(due, missing), uint64(mean)*due, uint64(longest))
+		received := due - min(due, missing)
+		tail := received / 50
+		s.Add(measure.Slot{
+			DueFrames: due, SentFrames: due, ReceivedFrames: received, DelaySum: uint64(mean) * received, MaxNanoseconds: uint64(longest),
+			Delays: []measure.DelayCount{{Nanoseconds: uint64(mean), Frames: received - tail}, {Nanoseconds: uint64(longest), Frames: tail}},
+		})
 	}
 	return s
 }
