@@ -128,6 +128,9 @@ struct transmitter {
 	__u64 next_timed;         /* the next of them, if one is timed: the other follows it */
 	__u64 timed;              /* frames that were */
 	__u64 runs;               /* of the thread's program */
+	/* At a load: */
+	__u64 slots_per_time;     /* set before a trial; as the receiver's */
+	__u64 next_slot_at;       /* the first frame that is due from then on begins a slot; NEVER: none does */
 } PER_DIRECTION;
 
 /* As fast as possible a thread looks at the clock at least once in so many runs of its program,
@@ -232,7 +235,14 @@ struct slot {
 	__u64 delay_sum;
 	__u64 delay_min;
 	__u64 delay_max;
+	__u64 made_before; /* frames that had left before the first of the slot left; NEVER: none of it did */
 };
+
+/* The delays of a slot are in coarse buckets, each of which is 128 of a
+ * histogram's: 128 ns wide below 2048 ns, then an eighth of a power of two. One more has
+ * what is beyond the range. */
+#define SLOT_BUCKET_BITS 7
+#define SLOT_BUCKETS ((BUCKETS >> SLOT_BUCKET_BITS) + 1)
 
 /* All that is shared, mapped into user space as one piece: no system call and
  * no copy to set a trial up or to read its result. */
@@ -247,6 +257,7 @@ struct state {
 	struct packet packets[DIRECTIONS][PACKETS];
 	__u64 histograms[DIRECTIONS][HISTOGRAMS][BUCKETS];
 	struct slot slots[DIRECTIONS][SLOTS];
+	__u32 slot_delays[DIRECTIONS][SLOTS][SLOT_BUCKETS];
 	__u64 zero; /* always; see cell() */
 };
 

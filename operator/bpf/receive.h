@@ -147,16 +147,16 @@ static __always_inline __u64 index_in(const struct receiver *r, __u32 direction,
 	return direction < DIRECTIONS ? index_of(&shared.transmitters[direction], sequence) : sequence;
 }
 
-// in_slot adds a frame to the slot of a due time, which is to 66 us.
-static __always_inline void in_slot(struct receiver *r, __u32 direction, __u64 due, __u64 delay)
+// in_slot adds a frame to the slot in which it was due, with the bucket of its delay.
+static __always_inline void in_slot(struct receiver *r, __u32 direction, __u64 due, __u64 delay, __u32 bucket)
 {
-	__u64 n = ((due - r->schedule.start) >> 16) * r->slots_per_time >> 32;
-	__u32 place = opaque(direction * SLOTS + (n < SLOTS ? n : SLOTS - 1));
-	struct slot *slot;
+	__u32 n = time_slot(&r->schedule, r->slots_per_time, due);
+	__u32 place = opaque((direction * SLOTS + n) * SLOT_BUCKETS + (bucket >> SLOT_BUCKET_BITS));
+	struct slot *slot = slot_at(direction, n);
 
-	if (place >= DIRECTIONS * SLOTS)
+	if (!slot || place >= DIRECTIONS * SLOTS * SLOT_BUCKETS)
 		return;
-	slot = &(&shared.slots[0][0])[place];
+	add_one(&(&shared.slot_delays[0][0][0])[place]);
 	add(&slot->frames, 1);
 	add(&slot->delay_sum, delay);
 	lower(&slot->delay_min, delay);
@@ -201,7 +201,8 @@ static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, in
 	__u32 direction = opaque(ifindex == shared.receivers[REVERSE].port_ifindex);
 	struct signature s;
 	struct receiver *r;
-	__u64 delay, due, now;
+	__u64 delay, since_departure, due = 0, now;
+	__u32 bucket, bucket_since_departure = 0;
 
 	if (direction >= DIRECTIONS)
 		return is_skb ? TC_ACT_SHOT : XDP_ABORTED;
@@ -226,16 +227,20 @@ static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, in
 	in_order(r, s.sequence);
 	if (!s.sent_at)
 		return drop;
-	delay = since(s.sent_at, now);
+	since_departure = delay = since(s.sent_at, now);
 	if (r->schedule.frames_per_second) {
 		raise(&r->longest_since_departure, delay);
-		count_in(direction, HISTOGRAM_SINCE_DEPARTURE, delay);
+		bucket_since_departure = count_in(direction, HISTOGRAM_SINCE_DEPARTURE, delay);
 		due = due_of(&r->schedule, index_in(r, direction, s.sequence));
-		if (r->slots_per_time)
-			in_slot(r, direction, due, r->slots_since_departure ? delay : since(due, now));
 		delay = since(due, now);
 	}
-	record_sample(&r->delay, direction, HISTOGRAM_DELAY, delay);
+	bucket = record_sample(&r->delay, direction, HISTOGRAM_DELAY, delay);
+	if (r->slots_per_time) {
+		if (r->slots_since_departure)
+			in_slot(r, direction, due, since_departure, bucket_since_departure);
+		else
+			in_slot(r, direction, due, delay, bucket);
+	}
 	update_jitter_and_variation(r, direction, s.sequence, delay);
 	if (s.sequence == 0 && !r->first_delay)
 		r->first_delay = delay ? delay : 1;

@@ -22,6 +22,36 @@ static __always_inline __u64 index_of(const struct transmitter *t, __u32 sequenc
 	return arrived - (__u32)((__u32)arrived - sequence);
 }
 
+/* time_slot returns the slot of a due time, which is to 66 us. */
+static __always_inline __u32 time_slot(const struct schedule *s, __u64 slots_per_time, __u64 due)
+{
+	__u64 n = ((due - s->start) >> 16) * slots_per_time >> 32;
+
+	return n < SLOTS ? n : SLOTS - 1;
+}
+
+/* slot_at returns a slot's place, or null beyond the end. */
+static __always_inline struct slot *slot_at(__u32 direction, __u32 n)
+{
+	__u32 place = opaque(direction * SLOTS + n);
+
+	return place < DIRECTIONS * SLOTS ? &(&shared.slots[0][0])[place] : 0;
+}
+
+/* begin_slot notes how many frames have left before the first of a slot. Frames
+ * leave in the order in which they are due, so user space finds how many of each
+ * slot left, and no frame but the first of a slot takes more than a comparison. */
+static __always_inline void begin_slot(struct transmitter *t, __u32 direction, __u64 due)
+{
+	__u64 per_time = t->slots_per_time, n = time_slot(&t->schedule, per_time, due);
+	struct slot *slot = slot_at(direction, n);
+
+	if (slot)
+		slot->made_before = t->made;
+	n++;
+	t->next_slot_at = n < SLOTS ? t->schedule.start + (((n << 32) + per_time - 1) / per_time << 16) : NEVER;
+}
+
 /* one_due counts the frame that is due and finds the due time of the next. */
 static __always_inline void one_due(struct transmitter *t)
 {
@@ -166,6 +196,8 @@ static __always_inline int depart_open(struct transmitter *t, __u32 direction, _
 	}
 	d->sequence = index_of(t, leave(t, direction));
 	d->due = due_of(&t->schedule, d->sequence);
+	if (d->due >= t->next_slot_at)
+		begin_slot(t, direction, d->due);
 	late = d->now - d->due;
 	count_in(direction, HISTOGRAM_LATENESS, late);
 	if (late > t->latest)

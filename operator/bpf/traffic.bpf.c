@@ -47,6 +47,14 @@ static __always_inline void add(__u64 *counter, __u64 n)
 		*counter += n;
 }
 
+static __always_inline void add_one(__u32 *counter)
+{
+	if (several_cpus)
+		__sync_fetch_and_add(counter, 1);
+	else
+		*counter += 1;
+}
+
 static __always_inline __u64 swap(__u64 *place, __u64 value)
 {
 	__u64 old;
@@ -107,16 +115,16 @@ static __always_inline __u64 *cell(__u64 *whole, __u32 cells, __u32 index)
 }
 
 // count_in adds a value to a histogram, in the bucket that bucketOf in
-// histogram.go returns. A value beyond the range is in no bucket, only in a
-// maximum.
-static __always_inline void count_in(__u32 direction, __u32 histogram, __u64 value)
+// histogram.go returns, and returns the bucket. A value beyond the range is in no
+// bucket, only in a maximum: it returns BUCKETS.
+static __always_inline __u32 count_in(__u32 direction, __u32 histogram, __u64 value)
 {
-	__u32 shift = 0, bucket;
+	__u32 shift = 0, bucket, place;
 	__u64 top = value >> (BUCKET_BITS + 1);
 	__u64 *counter;
 
 	if (value >> VALUE_BITS)
-		return;
+		return BUCKETS;
 	if (top >> 16) {
 		shift += 16;
 		top >>= 16;
@@ -135,19 +143,20 @@ static __always_inline void count_in(__u32 direction, __u32 histogram, __u64 val
 	}
 	shift += top >> 1 ? 2 : top;
 	bucket = (shift << BUCKET_BITS) + (__u32)(value >> shift);
-	bucket += (direction * HISTOGRAMS + histogram) * BUCKETS;
-	counter = cell(&shared.histograms[0][0][0], DIRECTIONS * HISTOGRAMS * BUCKETS, bucket);
+	place = bucket + (direction * HISTOGRAMS + histogram) * BUCKETS;
+	counter = cell(&shared.histograms[0][0][0], DIRECTIONS * HISTOGRAMS * BUCKETS, place);
 	if (counter)
 		add(counter, 1);
+	return bucket;
 }
 
-static __always_inline void record_sample(struct spread *s, __u32 direction, __u32 histogram, __u64 value)
+static __always_inline __u32 record_sample(struct spread *s, __u32 direction, __u32 histogram, __u64 value)
 {
 	add(&s->samples, 1);
 	add(&s->sum, value);
 	lower(&s->min, value);
 	raise(&s->max, value);
-	count_in(direction, histogram, value);
+	return count_in(direction, histogram, value);
 }
 
 #include "transmit.h"

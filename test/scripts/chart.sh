@@ -81,14 +81,14 @@ ok "kustomize samples" "$KUSTOMIZE" build config/samples
 oldest=$(sed -n 's/^kubeVersion: ">=\([0-9.]*\).*/\1/p' $chart/Chart.yaml) newest=1.37.0
 conforms() { # conforms VERSION COMMAND...: Kubernetes VERSION knows every field that COMMAND prints
   local version=$1; shift
-  "$@" | "$KUBECONFORM" -strict -kubernetes-version "$version" -skip ServiceMonitor,PrometheusRule \
+  "$@" | "$KUBECONFORM" -strict -kubernetes-version "$version" -skip ServiceMonitor,PodMonitor,PrometheusRule \
     -schema-location "$KUBE_SCHEMAS/{{.NormalizedKubernetesVersion}}/{{.ResourceKind}}{{.KindSuffix}}.json"
 }
 misspelt() { "${template[@]}" | sed s/automountServiceAccountToken/automountServiceAccountTokens/; }
 for version in "$oldest" "$newest"; do
   ok "schemas of $version: defaults" conforms "$version" "${template[@]}"
   ok "schemas of $version: everything" conforms "$version" "${template[@]}" --set replicas=2 --set 'watchNamespaces={lab}' --set 'image.pullSecrets={key}' \
-    --set metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true
+    --set results.enabled=true,metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true
   ok "schemas of $version: kustomize default" conforms "$version" "$KUSTOMIZE" build config/default
   refused "schemas of $version: an unknown field" "automountServiceAccountTokens" conforms "$version" misspelt
 done

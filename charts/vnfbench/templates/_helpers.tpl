@@ -19,6 +19,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toYaml (merge (dict) (index . 1) (include "vnfbench.labels" (index . 0) | fromYaml)) }}
 {{- end }}
 
+{{- /* The results service has another name: what selects the manager's pods must not select its own. */ -}}
+{{- define "vnfbench.results.selector" -}}
+app.kubernetes.io/name: vnfbench-results
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "vnfbench.results.labels" -}}
+{{ include "vnfbench.labelsWith" (list . (include "vnfbench.results.selector" . | fromYaml)) }}
+{{- end }}
+
 {{- /* vnfbench.image takes a list: the root context and the image's name. */ -}}
 {{- define "vnfbench.image" -}}
 {{- $root := index . 0 }}{{- $name := index . 1 }}{{- $image := $root.Values.image }}

@@ -18,13 +18,16 @@ const distributionHelp = `Write percentiles or the whole distribution of delays 
 The document is one that "export" wrote; "-" reads it from the standard input.
 Trials of latency, fixed loads and soaks keep the distributions of delay, lateness
 and delay variation as far as the results have room. Those of all repeats are
-merged. Values are the upper ends of buckets, which are at most 1 % wide.`
+merged. Values are the upper ends of buckets, which are at most 1 % wide.
+
+With --slots it writes the frames and delays of each trial of latency, fixed loads and
+soaks over time: those that were due, sent, received and lost in each slot.`
 
 // distributing is what the user asks for.
 type distributing struct {
 	size, load  string
 	percentiles []string
-	cdf         bool
+	cdf, slots  bool
 	outputFile  string
 }
 
@@ -35,7 +38,8 @@ func newDistributionCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Write any percentile of the delays",
 		Long:  distributionHelp,
 		Example: "  kubectl vnfbench distribution router-pod.json.zst --size 64 --load pdr50 --percentiles 75,99.5\n" +
-			"  kubectl vnfbench distribution router-pod.json.zst --load idle --cdf --output-file idle.csv",
+			"  kubectl vnfbench distribution router-pod.json.zst --load idle --cdf --output-file idle.csv\n" +
+			"  kubectl vnfbench distribution router-pod.json.zst --load pdr50 --slots",
 		Args: documentName,
 		RunE: func(_ *cobra.Command, args []string) error {
 			selection, err := d.selection()
@@ -47,7 +51,11 @@ func newDistributionCommand(streams genericiooptions.IOStreams) *cobra.Command {
 				return err
 			}
 			var text bytes.Buffer
-			if err := report.WriteDistributions(&text, doc, selection); err != nil {
+			write := report.WriteDistributions
+			if d.slots {
+				write = report.WriteSlots
+			}
+			if err := write(&text, doc, selection); err != nil {
 				return err
 			}
 			if d.outputFile == "" {
@@ -62,14 +70,17 @@ func newDistributionCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	flags.StringVar(&d.load, "load", "", "only this load, by its name: pdr50, or a fixed load's profile")
 	flags.StringSliceVar(&d.percentiles, "percentiles", []string{"50", "90", "99", "99.9", "99.99"}, "percentiles to write, from 0 to 100 with at most 4 decimals")
 	flags.BoolVar(&d.cdf, "cdf", false, "write every step of the cumulative distribution instead of percentiles")
+	flags.BoolVar(&d.slots, "slots", false, "write what happened within each trial, in slots of 100 ms or longer, instead of percentiles")
 	flags.StringVar(&d.outputFile, "output-file", "", "write to this file instead of the standard output")
+	command.MarkFlagsMutuallyExclusive("cdf", "slots")
+	command.MarkFlagsMutuallyExclusive("slots", "percentiles")
 	return command
 }
 
 // selection checks the flags.
 func (d distributing) selection() (report.Selection, error) {
 	out := report.Selection{Size: d.size, Load: d.load}
-	if d.cdf {
+	if d.cdf || d.slots {
 		return out, nil
 	}
 	for _, word := range d.percentiles {

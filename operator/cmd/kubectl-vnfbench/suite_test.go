@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/page"
+	"vnfbench.io/operator/internal/records"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -255,7 +257,7 @@ func TestReportOfASuite(t *testing.T) {
 			t.Errorf("%s:\n%s%s", argument, out.String(), notes.String())
 		}
 	}
-	if runs, err := c.outcomes(t.Context(), e); err != nil || len(runs) != 1 {
+	if runs, err := records.Outcomes(t.Context(), c.client, e); err != nil || len(runs) != 1 {
 		t.Errorf("the runs are %v, %v", runs, err)
 	}
 	for _, bad := range []string{"pod/nightly", "suite/", "/nightly"} {
@@ -265,6 +267,10 @@ func TestReportOfASuite(t *testing.T) {
 	}
 	if kind, name, err := kindOf("router-pod"); kind != kindRun || name != "router-pod" || err != nil {
 		t.Errorf("a name alone is a %s %q, %v", kind, name, err)
+	}
+	var out bytes.Buffer
+	if err := (reporting{}).writeSuite(t.Context(), c, kindSuite, "nightly", page.Format, genericiooptions.IOStreams{Out: &out, ErrOut: &bytes.Buffer{}}, time.Time{}); err != nil || !strings.Contains(out.String(), "<h1>lab/nightly-2</h1>") {
+		t.Errorf("the page is %.300s, %v", out.String(), err)
 	}
 	if err := (reporting{trials: true}).writeSuite(t.Context(), c, kindSuite, "nightly", report.FormatJSON, genericiooptions.IOStreams{}, time.Time{}); err == nil {
 		t.Error("--trials is accepted")

@@ -113,7 +113,11 @@ func seriesOf(t measure.Record, what string) []Figure {
 			}
 			return l
 		}
-		delays = append(delays, line("mean", 2*i, s.MeanNanoseconds, 1e3))
+		if len(s.P50Nanoseconds) > 0 {
+			delays = append(delays, line("p50", 2*i, s.P50Nanoseconds, 1e3), line("p99", 3+i, s.P99Nanoseconds, 1e3))
+		} else {
+			delays = append(delays, line("mean", 2*i, s.MeanNanoseconds, 1e3))
+		}
 		for n, p := range line("", 0, s.MaxNanoseconds, 1e3).Points {
 			if n == len(largest.Points) {
 				largest.Points = append(largest.Points, p)
@@ -126,12 +130,15 @@ func seriesOf(t measure.Record, what string) []Figure {
 			some = some || p.Y > 0
 		}
 		missing = append(missing, lost)
+		if s.LostFrames != nil {
+			missing = append(missing, line("lost after they were sent", 3+i, s.LostFrames, 1))
+		}
 	}
 	largest.Name, largest.Style = "largest, either direction", 1
 	note := fmt.Sprintf("n = %d slots of %s ms of the last trial that counts (trial %d).", slots, plot.Number(float64(slot)/1e6), t.Index)
 	x := plot.Axis{Label: "time within the trial, s", FromZero: true}
 	out := draw("Delay within a trial, "+what, note, plot.Chart{
-		Description: "The mean and the largest delay of the frames of each slot of time.",
+		Description: "The largest delay of the frames of each slot of time, and their percentiles p50 and p99, or their mean where the measurer kept none.",
 		X:           x, Y: plot.Axis{Label: "one-way delay, µs", Log: true}, Layers: append([]plot.Layer{largest}, delays...),
 	})
 	if some {

@@ -8,10 +8,10 @@ import (
 )
 
 // seriesSlotBytes is what a slot of a series is expected to take in a record at least, of two directions.
-const seriesSlotBytes = 2 * 24
+const seriesSlotBytes = 2 * 36
 
 // seriesSlots are how many slots a kept series may have, the most first: the driver's own, and halves of that.
-var seriesSlots = []int{1024, 512, 256, 128, 64, 32, 16}
+var seriesSlots = []int{1024, 512, 256, 128, 64, 32, 16, 8}
 
 // seriesSlot is the length of a slot that has not been folded.
 const seriesSlot = 100 * time.Millisecond
@@ -33,7 +33,7 @@ func WithSeries(instr measure.Instructions, records []measure.Record, stage meas
 	if trials > 0 {
 		for _, most := range seriesSlots {
 			if kept := withSlots(outcome, most); seriesFit(instr, kept, most, taken) {
-				return kept
+				return withoutDelays(kept)
 			}
 		}
 	}
@@ -43,11 +43,14 @@ func WithSeries(instr measure.Instructions, records []measure.Record, stage meas
 // seriesFit reports whether there is room for an outcome's series besides those that take a number of bytes, and for those
 // of all expected trials if they are like its own, of which none has more slots than most.
 func seriesFit(instr measure.Instructions, outcome measure.Outcome, most, taken int) bool {
-	bytes, slots := seriesBytes(outcome), 1
+	bytes, slots, numbers := seriesBytes(outcome), 1, 0
 	for _, d := range outcome.Directions {
 		if d.Series != nil {
-			slots = max(slots, len(d.Series.ReceivedFrames))
+			slots, numbers = max(slots, len(d.Series.ReceivedFrames)), numbers+d.Series.Numbers()
 		}
+	}
+	if bytes > measure.MaximumSeriesBytes || numbers > measure.MaximumSeriesNumbers {
+		return false
 	}
 	each := max(seriesSlotBytes, (bytes+slots-1)/slots)
 	return max(expectedSlots(instr, most)*each, bytes+taken) <= freeBytes(instr)/furtherShare
@@ -68,6 +71,18 @@ func withSlots(outcome measure.Outcome, most int) measure.Outcome {
 	outcome.Directions = slices.Clone(outcome.Directions)
 	for i := range outcome.Directions {
 		outcome.Directions[i].Series = outcome.Directions[i].Series.Folded(most)
+	}
+	return outcome
+}
+
+// withoutDelays drops from an outcome's own series what is not stored.
+func withoutDelays(outcome measure.Outcome) measure.Outcome {
+	for i := range outcome.Directions {
+		if s := outcome.Directions[i].Series; s != nil {
+			stored := *s
+			stored.Delays = nil
+			outcome.Directions[i].Series = &stored
+		}
 	}
 	return outcome
 }

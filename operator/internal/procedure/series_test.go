@@ -13,7 +13,10 @@ import (
 func seriesOf(slots int) *measure.Series {
 	s := &measure.Series{SlotNanoseconds: int64(100 * time.Millisecond)}
 	for n := range slots {
-		s.Add(34_124, 34_123-uint64(n%2), 34_000*12_594, 1_142_022)
+		s.Add(measure.Slot{
+			DueFrames: 34_124, SentFrames: 34_124, ReceivedFrames: 34_123 - uint64(n%2), DelaySum: 34_000 * 12_594, MaxNanoseconds: 1_142_022,
+			Delays: []measure.DelayCount{{Nanoseconds: 12_288, Frames: 33_000}, {Nanoseconds: 53_248, Frames: 1_000}},
+		})
 	}
 	return s
 }
@@ -27,7 +30,7 @@ func TestWithSeries(t *testing.T) {
 		slots int
 	}{
 		"a usual run":    {instructions(), 50},
-		"many intervals": {many, 13},
+		"many intervals": {many, 7},
 		"a day":          {most, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +67,7 @@ func TestSeriesOfLongTrials(t *testing.T) {
 	}{
 		"two repeats":                  {one, []int{600, 600}},
 		"three loads, with two each":   {fixedLoad(), []int{300, 300, 300, 300, 300, 300}},
-		"two repeats, with many again": {one, []int{600, 600, 600, 600, 600, 300}},
+		"two repeats, with many again": {one, []int{600, 600, 600, 300, 75, 19}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var records []measure.Record
@@ -132,9 +135,34 @@ func TestSeriesBytes(t *testing.T) {
 func overloadedSeries(slots int) *measure.Series {
 	s := &measure.Series{SlotNanoseconds: int64(100 * time.Millisecond)}
 	for range slots {
-		s.Add(1_488_095, 341_230, 341_230*2_594_123_456, 5_142_022_345)
+		s.Add(measure.Slot{
+			DueFrames: 1_488_095, SentFrames: 1_388_095, ReceivedFrames: 341_230, DelaySum: 341_230 * 2_594_123_456, MaxNanoseconds: 5_142_022_345,
+			Delays: []measure.DelayCount{{Nanoseconds: 2_594_123_456, Frames: 341_230}},
+		})
 	}
 	return s
+}
+
+// The series of one record fit in a value of the results, whatever is in them.
+func TestSeriesFitInAValue(t *testing.T) {
+	one := fixedLoad()
+	one.Sizes, one.FixedLoad.Profiles = sizes(64), one.FixedLoad.Profiles[:1]
+	for name, test := range map[string]struct {
+		series *measure.Series
+		slots  int
+	}{"usual": {seriesOf(1024), 512}, "all fit": {seriesOf(600), 600}, "overloaded": {overloadedSeries(1024), 512}} {
+		outcome := WithSeries(one, nil, stageFixedLoad, measure.Outcome{Directions: []measure.DirectionOutcome{{Series: test.series}, {Series: test.series}}})
+		numbers := 0
+		for _, d := range outcome.Directions {
+			numbers += d.Series.Numbers()
+			if len(d.Series.Delays) > 0 {
+				t.Errorf("%s: what is not stored stays in memory", name)
+			}
+		}
+		if got := len(outcome.Directions[0].Series.ReceivedFrames); got != test.slots || numbers > measure.MaximumSeriesNumbers || seriesBytes(outcome) > measure.MaximumSeriesBytes {
+			t.Errorf("%s: %d slots, want %d, with %d numbers of %d bytes", name, got, test.slots, numbers, seriesBytes(outcome))
+		}
+	}
 }
 
 // Series that are longer than usual take no more than their share.

@@ -23,6 +23,11 @@ type Selection struct {
 	PercentilesPartsPerMillion []uint64
 }
 
+// has reports whether a trial was asked for.
+func (s Selection) has(r measure.Record) bool {
+	return (s.Size == "" || s.Size == r.Trial.Size) && (s.Load == "" || s.Load == r.Load)
+}
+
 // distributionHead lists the columns. New columns are added only at the end.
 var distributionHead = []string{
 	"stage", "size", "load", "neighbors", "direction", "distribution", "trials", "samples", "percentile", "nanoseconds", "atMostSamples",
@@ -117,7 +122,7 @@ func mergeDistributions(instr measure.Instructions, trials []measure.Record, sel
 	counts, found := procedure.Counted(instr, trials), 0
 	merged, of = map[distributionKey]*mergedTrials{}, map[distributionLoad]int{}
 	for _, r := range trials {
-		if !counts[r.Index] || selection.Size != "" && selection.Size != r.Trial.Size || selection.Load != "" && selection.Load != r.Load {
+		if !counts[r.Index] || !selection.has(r) {
 			continue
 		}
 		found++

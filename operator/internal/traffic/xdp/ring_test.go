@@ -99,6 +99,14 @@ func checkAccount(t *testing.T, d *Driver, o measure.DirectionOutcome) {
 	if o.ReceivedFrames == 0 || o.DuplicateFrames != 0 || o.ReorderedFrames != 0 {
 		t.Errorf("%s: received %d, %d duplicates, %d reordered", o.Direction, o.ReceivedFrames, o.DuplicateFrames, o.ReorderedFrames)
 	}
+	sent := uint64(0)
+	for n := range o.Series.ReceivedFrames {
+		of, _ := o.Series.Sent(n)
+		sent += of
+	}
+	if sent != o.SentFrames {
+		t.Errorf("%s: %d frames were sent by slots, want %d", o.Direction, sent, o.SentFrames)
+	}
 	// The wait and the rest are parts of the latency.
 	if o.Lateness.MaxNanoseconds == 0 || o.Lateness.MaxNanoseconds > o.Latency.MaxNanoseconds || o.DelaySinceDeparture.MaxNanoseconds > o.Latency.MaxNanoseconds ||
 		o.Latency.P50Nanoseconds < max(o.Lateness.P50Nanoseconds, o.DelaySinceDeparture.P50Nanoseconds) {
@@ -121,6 +129,17 @@ func TestOverflowOnASeparatePath(t *testing.T) {
 		got := o.Directions[0]
 		if got.OverflowFrames == 0 || got.LostFrames() != 0 || got.UnsentFrames() != got.OverflowFrames+got.RefusedFrames {
 			t.Errorf("%q: %+v", hop, got)
+		}
+		// Each slot has its part of what was not sent.
+		var sent uint64
+		for n := range got.Series.ReceivedFrames {
+			of, _ := got.Series.Sent(n)
+			if sent += of; of >= 600_000/80 {
+				t.Errorf("%q: all frames of slot %d were sent, and its ring overflowed", hop, n)
+			}
+		}
+		if got.Series.LostFrames == nil || sent != got.SentFrames+got.RefusedFrames {
+			t.Errorf("%q: %d frames were sent by slots, want %d and %d that were refused", hop, sent, got.SentFrames, got.RefusedFrames)
 		}
 		if !slices.ContainsFunc(o.Doubts, func(d measure.Doubt) bool { return d.Code == measure.DoubtOverflow }) {
 			t.Errorf("%q: an overflow without a doubt: %+v", hop, o.Doubts)

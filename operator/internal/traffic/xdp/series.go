@@ -12,6 +12,8 @@ const (
 	// slots is layout.h's SLOTS, minSlots how many a trial has at least.
 	slots    = 1024
 	minSlots = 16
+	// slotBucketBits is layout.h's SLOT_BUCKET_BITS.
+	slotBucketBits = 7
 	// slotLength is that of a slot where a trial has neither too many nor too few.
 	slotLength = 100 * time.Millisecond
 	// minSlottedTrial is the shortest trial that has slots.
@@ -36,9 +38,10 @@ func slotOf(trial measure.Trial) time.Duration {
 
 // armSlots sets what the program needs to find a frame's slot. Where no part of the device works
 // on the core that sends, the wait before the departure is the generator's.
-func (d *Driver) armSlots(r *trafficReceiver, trial measure.Trial) {
+func (d *Driver) armSlots(t *trafficTransmitter, r *trafficReceiver, trial measure.Trial) {
 	if slot := slotOf(trial); slot > 0 {
 		r.SlotsPerTime = 1 << 48 / uint64(slot)
+		t.SlotsPerTime, t.NextSlotAt = r.SlotsPerTime, 0
 	}
 	if !d.inline() {
 		r.SlotsSinceDeparture = 1
@@ -81,13 +84,54 @@ func (d *Driver) series(i int, trial measure.Trial) *measure.Series {
 	if all == nil {
 		return nil
 	}
-	out := &measure.Series{SlotNanoseconds: int64(slotOf(trial))}
+	out, made, arrived := &measure.Series{SlotNanoseconds: int64(slotOf(trial))}, d.madeIn(i, len(all)), d.state.Transmitters[i].Arrived
 	for n, slot := range all {
-		due := dueBefore(n+1, *d.streams[i], trial) - dueBefore(n, *d.streams[i], trial)
+		first, end := dueBefore(n, *d.streams[i], trial), dueBefore(n+1, *d.streams[i], trial)
 		if n == len(all)-1 {
-			due = d.streams[i].IntendedFrames(trial) - dueBefore(n, *d.streams[i], trial)
+			end = d.streams[i].IntendedFrames(trial)
 		}
-		out.Add(due, slot.Frames, slot.DelaySum, slot.DelayMax)
+		sent := made[n]
+		if d.inline() {
+			// As account has it: what the ring had no room for was offered to the device too.
+			sent = min(end, arrived) - min(first, arrived)
+		}
+		out.Add(measure.Slot{
+			DueFrames: end - first, SentFrames: sent, ReceivedFrames: slot.Frames, DelaySum: slot.DelaySum, MaxNanoseconds: slot.DelayMax,
+			Delays: d.slotDelays(i, n, len(all), slot),
+		})
+	}
+	return out
+}
+
+// madeIn returns how many frames of a direction left, by the first n slots in which they were due. What follows them
+// belongs to the last.
+func (d *Driver) madeIn(i, n int) []uint64 {
+	made, then := make([]uint64, n), d.state.Transmitters[i].Made
+	for slot := n - 1; slot >= 0; slot-- {
+		if before := d.state.Slots[i][slot].MadeBefore; before != never {
+			made[slot], then = then-before, before
+		}
+	}
+	return made
+}
+
+// slotDelays returns the delays of a slot, of which a trial has so many. What follows the last one belongs to it.
+func (d *Driver) slotDelays(i, n, of int, slot trafficSlot) []measure.DelayCount {
+	counts := d.state.SlotDelays[i][n]
+	if n == of-1 && of < slots {
+		for bucket, rest := range d.state.SlotDelays[i][of] {
+			counts[bucket] += rest
+		}
+	}
+	var out []measure.DelayCount
+	for bucket, frames := range counts {
+		if frames > 0 {
+			middle := slot.DelayMax // what is beyond the range is in the last bucket
+			if first := bucket << slotBucketBits; first < buckets {
+				middle = (bucketMiddle(first) + bucketMiddle(first+1<<slotBucketBits-1)) / 2
+			}
+			out = append(out, measure.DelayCount{Nanoseconds: min(max(middle, slot.DelayMin), slot.DelayMax), Frames: uint64(frames)})
+		}
 	}
 	return out
 }

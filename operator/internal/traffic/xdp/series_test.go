@@ -26,7 +26,7 @@ func TestSlots(t *testing.T) {
 			t.Errorf("%v: %d slots of %v", duration, n, slotOf(trial))
 		}
 		var r trafficReceiver
-		d.armSlots(&r, trial)
+		d.armSlots(&trafficTransmitter{}, &r, trial)
 		rate := trial.IntendedFramesPerSecond
 		s := trafficSchedule{FramesPerSecond: rate, GapNanoseconds: 1e9 / rate, GapRemainder: 1e9 % rate}
 		for n := 1; n <= len(d.slotsOf(0, trial)); n++ {
@@ -79,7 +79,7 @@ func TestQueueGrowth(t *testing.T) {
 				trial.IntendedFramesPerSecond = 1100 // 7 in a slot
 			}
 			var r trafficReceiver
-			d.armSlots(&r, trial)
+			d.armSlots(&trafficTransmitter{}, &r, trial)
 			for n := range stream.IntendedFrames(trial) {
 				due := time.Duration(n) * time.Second / time.Duration(trial.IntendedFramesPerSecond)
 				slot, delay := &d.state.Slots[0][uint64(due)>>16*r.SlotsPerTime>>32], uint64(c.delay(due))
@@ -111,10 +111,18 @@ func TestSeries(t *testing.T) {
 	if got.LostFrames() != 50 || !slices.Equal(s.MissingFrames, want) {
 		t.Errorf("%d frames are lost, by slots %v, want %v", got.LostFrames(), s.MissingFrames, want)
 	}
-	received, sum := uint64(0), uint64(0)
+	received, sum, sent := uint64(0), uint64(0), uint64(0)
 	for n := range s.ReceivedFrames {
 		received += s.ReceivedFrames[n]
 		sum += s.ReceivedFrames[n] * s.MeanNanoseconds[n]
+		of, _ := s.Sent(n)
+		sent += of
+		if lost, known := s.Lost(n); !known || lost != want[n] {
+			t.Errorf("%d frames of slot %d are lost, want %d", lost, n, want[n])
+		}
+	}
+	if sent != got.SentFrames {
+		t.Errorf("%d frames were sent by slots, want %d", sent, got.SentFrames)
 	}
 	if received != got.ReceivedFrames || slices.Max(s.MaxNanoseconds) > got.Latency.MaxNanoseconds {
 		t.Errorf("%d frames in slots of %d, at most %v of %v", received, got.ReceivedFrames, s.MaxNanoseconds, time.Duration(got.Latency.MaxNanoseconds))
@@ -126,6 +134,100 @@ func TestSeries(t *testing.T) {
 	}
 	if growth := o.QueueGrowth() - time.Duration(measure.ExplainedTimes*o.AwayNanoseconds); growth > 20*time.Millisecond {
 		t.Errorf("the queue of a device that is fast enough grows by %v", growth)
+	}
+}
+
+// TestSeriesOfDelays has a device hold back the frames of one slot, and checks the percentiles of each: those of that slot are long, all others
+// are as those of the trial, and each is within a 16th of that of the slot's own frames.
+func TestSeriesOfDelays(t *testing.T) {
+	const held, rate = 7, 1000
+	until := time.Time{}
+	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
+		if n := sequenceOf(frame); n/100 == held {
+			if n == 100*held {
+				until = time.Now().Add(50 * time.Millisecond)
+			}
+			time.Sleep(time.Until(until))
+		}
+		send(frame)
+	})
+	o := run(t, d, throughProgram(trialOf(128, rate, 2*time.Second)))
+	// A busy machine may delay frames of other slots too.
+	for attempt := 0; attempt < 5 && len(o.Doubts) > 0; attempt++ {
+		o = run(t, d, throughProgram(trialOf(128, rate, 2*time.Second)))
+	}
+	busy := len(o.Doubts) > 0
+	got := o.Directions[0]
+	s := got.Series
+	if s == nil || len(s.P50Nanoseconds) != 20 || len(s.P99Nanoseconds) != 20 {
+		t.Fatalf("%+v", s)
+	}
+	for n := range s.P50Nanoseconds {
+		p50, p99 := s.P50Nanoseconds[n], s.P99Nanoseconds[n]
+		if p50 > p99 || p99 > s.MaxNanoseconds[n] || p50 == 0 {
+			t.Errorf("slot %d: p50 %d, p99 %d, max %d", n, p50, p99, s.MaxNanoseconds[n])
+		}
+		if isHeld := p99 > uint64(30*time.Millisecond); isHeld != (n == held) && (n == held || !busy) {
+			t.Errorf("slot %d: p99 is %v", n, time.Duration(p99))
+		}
+	}
+	// The slots bracket the trial.
+	slack := func(ns uint64) uint64 { return ns/16 + 64 }
+	if p50 := got.Latency.P50Nanoseconds; slices.Min(s.P50Nanoseconds) > p50+slack(p50) || slices.Max(s.P50Nanoseconds)+slack(p50) < p50 {
+		t.Errorf("the p50 of slots are %v, that of the trial %d", s.P50Nanoseconds, p50)
+	}
+	if p99 := got.Latency.P99Nanoseconds; slices.Min(s.P99Nanoseconds) > p99+slack(p99) || slices.Max(s.P99Nanoseconds)+slack(p99) < p99 {
+		t.Errorf("the p99 of slots are %v, that of the trial %d", s.P99Nanoseconds, p99)
+	}
+	// All slots together are the trial, as far as coarse buckets show it.
+	if all := s.Folded(1); d.inline() {
+		for _, percentile := range [][2]uint64{{all.P50Nanoseconds[0], got.Latency.P50Nanoseconds}, {all.P99Nanoseconds[0], got.Latency.P99Nanoseconds}} {
+			if off := max(percentile[0], percentile[1]) - min(percentile[0], percentile[1]); off > slack(percentile[1]) {
+				t.Errorf("a percentile of all slots is %d, that of the trial %d", percentile[0], percentile[1])
+			}
+		}
+	}
+}
+
+// TestCoarseBuckets checks that the middle of a slot's bucket is within 64 ns or a 16th of every delay in it.
+func TestCoarseBuckets(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	d := &Driver{state: &state{trafficState: &trafficState{}}}
+	if last := len(d.state.SlotDelays[0][0]) - 1; last != buckets>>slotBucketBits {
+		t.Fatalf("the last bucket is %d", last)
+	}
+	for range 100_000 {
+		delay := random.Uint64() >> (64 - valueBits + random.IntN(valueBits))
+		bucket := bucketOf(delay) >> slotBucketBits
+		d.state.SlotDelays[0][3][bucket]++
+		got := d.slotDelays(0, 3, 10, trafficSlot{DelayMax: math.MaxUint64})
+		d.state.SlotDelays[0][3][bucket] = 0
+		if off := max(got[0].Nanoseconds, delay) - min(got[0].Nanoseconds, delay); len(got) != 1 || off > max(64, delay/16) {
+			t.Fatalf("%d ns is counted as %+v", delay, got)
+		}
+	}
+	// What is beyond the range, and what follows the last slot, which belongs to it.
+	d.state.SlotDelays[0][9][buckets>>slotBucketBits]++
+	d.state.SlotDelays[0][10][0]++
+	want := []measure.DelayCount{{Nanoseconds: 63, Frames: 1}, {Nanoseconds: 1 << 40, Frames: 1}}
+	if got := d.slotDelays(0, 9, 10, trafficSlot{DelayMax: 1 << 40}); !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestMadeInSlots checks how many frames left of each slot, also where none of a slot did, and what follows the last.
+func TestMadeInSlots(t *testing.T) {
+	d := &Driver{state: &state{trafficState: &trafficState{}}}
+	d.state.clear()
+	for n, before := range map[int]uint64{0: 0, 1: 100, 4: 150, 5: 250} {
+		d.state.Slots[1][n].MadeBefore = before
+	}
+	d.state.Transmitters[1].Made = 260
+	if got, want := d.madeIn(1, 5), []uint64{100, 50, 0, 0, 110}; !slices.Equal(got, want) {
+		t.Errorf("got %d, want %d", got, want)
+	}
+	if got := d.madeIn(0, 3); !slices.Equal(got, []uint64{0, 0, 0}) {
+		t.Errorf("a direction that sent nothing: %d", got)
 	}
 }
 

@@ -46,9 +46,10 @@ func (s *state) unmap() error {
 // trial.
 func (s *state) clear() {
 	clear(s.Histograms[:])
+	clear(s.SlotDelays[:])
 	for i := range s.Transmitters {
 		t := &s.Transmitters[i]
-		*t = trafficTransmitter{RedirectIfindex: t.RedirectIfindex, PortIfindex: t.PortIfindex, Eligible: never, TagAt: never}
+		*t = trafficTransmitter{RedirectIfindex: t.RedirectIfindex, PortIfindex: t.PortIfindex, Eligible: never, TagAt: never, NextSlotAt: never}
 		s.Rings[i][0] = trafficRun{}
 	}
 	for i := range s.Receivers {
@@ -56,7 +57,7 @@ func (s *state) clear() {
 		*r = trafficReceiver{PortIfindex: r.PortIfindex, Key: r.Key, EarlierKey: r.Key}
 		r.Delay.Min, r.Variation.Min = math.MaxUint64, math.MaxUint64
 		for n := range s.Slots[i] {
-			s.Slots[i][n] = trafficSlot{DelayMin: math.MaxUint64}
+			s.Slots[i][n] = trafficSlot{DelayMin: math.MaxUint64, MadeBefore: never}
 		}
 	}
 }

@@ -88,11 +88,12 @@ type trafficSchedule struct {
 }
 
 type trafficSlot struct {
-	_        structs.HostLayout
-	Frames   uint64
-	DelaySum uint64
-	DelayMin uint64
-	DelayMax uint64
+	_          structs.HostLayout
+	Frames     uint64
+	DelaySum   uint64
+	DelayMin   uint64
+	DelayMax   uint64
+	MadeBefore uint64
 }
 
 type trafficSpread struct {
@@ -115,6 +116,7 @@ type trafficState struct {
 	Packets      [2][8192]trafficPacket
 	Histograms   [2][5][25600]uint64
 	Slots        [2][1024]trafficSlot
+	SlotDelays   [2][1024][201]uint32
 	Zero         uint64
 	_            [56]byte
 }
@@ -172,7 +174,9 @@ type trafficTransmitter struct {
 	NextTimed       uint64
 	Timed           uint64
 	Runs            uint64
-	_               [120]byte
+	SlotsPerTime    uint64
+	NextSlotAt      uint64
+	_               [104]byte
 }
 
 // Names of all BPF objects in the ELF.

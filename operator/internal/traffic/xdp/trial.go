@@ -213,7 +213,7 @@ func (d *Driver) arm(trial measure.Trial) (start uint64) {
 			t.RingFrames = d.places(rate, s.LoadPercent, framesEach(trial))
 			t.Schedule = trafficSchedule{Start: t.Due, FramesPerSecond: rate, GapNanoseconds: 1e9 / rate, GapRemainder: 1e9 % rate}
 			r.Schedule = t.Schedule
-			d.armSlots(r, trial)
+			d.armSlots(t, r, trial)
 			if t.IntendedFrames > math.MaxUint32 {
 				r.Wraps = 1
 			}
