@@ -83,20 +83,18 @@ func (c compared) differences() (out []Figure) {
 				continue
 			}
 			at := f.Differences[i-1]
-			d.add(name, at.PartsPerMillion, at.LowerPartsPerMillion, at.UpperPartsPerMillion)
-			if n := len(d.texts); n > 0 && at.PartsPerMillion != nil && n == len(d.names) {
-				d.texts[n-1] = strings.TrimSuffix(d.texts[n-1], marks[at.Verdict]) + marks[at.Verdict]
-			}
+			d.add(name, marks[at.Verdict], at.PartsPerMillion, at.LowerPartsPerMillion, at.UpperPartsPerMillion)
 		}
 		out = append(out, d.figure(c.Columns[i].Name+" against "+c.Columns[0].Name, "")...)
 	}
 	return out
 }
 
-// nameOf names a figure, and reports whether it is drawn: those of parts of trials and of single repeats are in the tables alone.
+// nameOf names a figure, and reports whether it is drawn: those that a baseline compares are. Others, and those of parts of trials and of single
+// repeats, are in the tables alone.
 func nameOf(f report.ComparedFigure) (string, bool) {
 	metric := figure.Describe(f.Metric)
-	if !metric.Is(figure.Shown) {
+	if !metric.Is(figure.Shown) || !metric.Is(figure.Compared) {
 		return "", false
 	}
 	words := []string{metric.Words}

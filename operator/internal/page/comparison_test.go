@@ -44,7 +44,7 @@ func writtenComparison(t *testing.T, columns []report.Column) string {
 func TestComparison(t *testing.T) {
 	text := writtenComparison(t, columnsOf(t, 400_000, 320_000))
 	has(t, text, "<figcaption>version-2 against version-1</figcaption>", "<figcaption>Throughput NDR, 64</figcaption>", "Delay against load, 64 bytes, forward (west to east)",
-		"Frames slower than a delay, 64 bytes at pdr50, reverse (east to west)", ">version-2 (n = ", "difference, %", "%</text>", "one-way delay p99, µs")
+		"Frames slower than a delay, 64 bytes at pdr50, reverse (east to west)", ">version-2 (n = ", "difference, %", " % ~</text>", "one-way delay p99, µs")
 	capacities := make([]float64, 12)
 	for i := range capacities {
 		capacities[i] = 300_000 + 10_000*float64(i)

@@ -1,7 +1,9 @@
 package page
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/plot"
@@ -96,14 +98,14 @@ func (r run) differences() Section {
 	if r.NoisyNeighbors != nil {
 		var d differences
 		for _, c := range r.NoisyNeighbors.Comparison {
-			d.add(r.metricOf(c.FigureKey), c.DifferencePartsPerMillion, c.DifferenceLowPartsPerMillion, c.DifferenceHighPartsPerMillion)
+			d.add(r.metricOf(c.FigureKey), "", c.DifferencePartsPerMillion, c.DifferenceLowPartsPerMillion, c.DifferenceHighPartsPerMillion)
 		}
 		s.Figures = append(s.Figures, d.figure("What the neighbors changed", "Each figure with the neighbors against the same without them. Where there is an interval, it is the 95 % interval of pairs of repeats.")...)
 	}
 	if r.Baseline != nil {
 		var d differences
 		for _, f := range r.Baseline.Figures {
-			d.add(r.metricOf(f.FigureKey), f.DifferencePartsPerMillion, nil, nil)
+			d.add(r.metricOf(f.FigureKey), "", f.DifferencePartsPerMillion, nil, nil)
 		}
 		s.Figures = append(s.Figures, d.figure("Against the baseline "+r.Baseline.RunRef.Name, "Each figure of this run against that of the earlier run. Whether a difference is more than chance is in the table.")...)
 	}
@@ -113,19 +115,25 @@ func (r run) differences() Section {
 // differences are shares by which figures changed.
 type differences struct {
 	names, texts []string
-	values       plot.Marks
-	intervals    plot.Intervals
+	// more are not drawn.
+	more      int
+	values    plot.Marks
+	intervals plot.Intervals
 }
 
-// add adds a difference in parts per million, which may be unknown, as may its interval.
-func (d *differences) add(name string, difference, low, high *int64) {
-	if difference == nil || len(d.names) == maxDrawn {
+// add adds a difference in parts per million, which may be unknown, as may its interval, with a mark next to it.
+func (d *differences) add(name, mark string, difference, low, high *int64) {
+	if difference == nil {
+		return
+	}
+	if len(d.names) == maxDrawn {
+		d.more++
 		return
 	}
 	row := len(d.names)
 	d.names = append(d.names, name)
 	value := float64(*difference) / 1e4
-	d.values.Points, d.texts = append(d.values.Points, plot.Point{X: value, Y: float64(row)}), append(d.texts, signed(value)+" %")
+	d.values.Points, d.texts = append(d.values.Points, plot.Point{X: value, Y: float64(row)}), append(d.texts, signed(value)+" %"+mark)
 	if low != nil && high != nil {
 		d.intervals.Items = append(d.intervals.Items, plot.Interval{Category: row, Low: float64(*low) / 1e4, High: float64(*high) / 1e4})
 	}
@@ -138,7 +146,10 @@ func (d *differences) figure(caption, note string) []Figure {
 	if len(d.intervals.Items) > 0 {
 		layers = append(layers, d.intervals)
 	}
-	return draw(caption, count(len(d.names), "figure")+". "+note, plot.Chart{
+	if d.more > 0 {
+		note = strings.TrimSpace(fmt.Sprintf("%s %d more are in the table.", note, d.more))
+	}
+	return draw(caption, strings.TrimSpace(count(len(d.names), "figure")+". "+note), plot.Chart{
 		Description: "By how much each figure differs.",
 		X:           plot.Axis{Label: "difference, %", FromZero: true}, Y: plot.Axis{Categories: d.names}, Values: d.texts, Layers: append(layers, d.values),
 	})
