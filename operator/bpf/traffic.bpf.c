@@ -143,6 +143,7 @@ static __always_inline __u32 count_in(__u32 direction, __u32 histogram, __u64 va
 	}
 	shift += top >> 1 ? 2 : top;
 	bucket = (shift << BUCKET_BITS) + (__u32)(value >> shift);
+	bucket = opaque(bucket);
 	place = bucket + (direction * HISTOGRAMS + histogram) * BUCKETS;
 	counter = cell(&shared.histograms[0][0][0], DIRECTIONS * HISTOGRAMS * BUCKETS, place);
 	if (counter)
