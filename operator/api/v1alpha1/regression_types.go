@@ -6,7 +6,7 @@ const (
 	MaxSeriesVerdicts = 100
 	// MaxRegressionGroups is the number of groups of figures that the status lists.
 	MaxRegressionGroups = 20
-	// MaxOtherRevisions is the number of revisions that the runs do not tell from that of a change.
+	// MaxOtherRevisions is the number of revisions that the runs do not distinguish from that of a change.
 	MaxOtherRevisions = 10
 	// MaxRegressionQuestions is the number of questions that are confirmed for one execution: each takes at least four runs.
 	MaxRegressionQuestions = 100
@@ -356,7 +356,7 @@ type SeriesChange struct {
 	// +kubebuilder:validation:MaxLength=512
 	Revision string `json:"revision,omitempty"`
 
-	// otherRevisions are those that the change may have begun with instead: the runs do not tell which.
+	// otherRevisions are those that the change may have begun with instead: the runs do not show which.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10

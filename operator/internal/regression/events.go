@@ -89,7 +89,7 @@ type Event struct {
 	// Pairs is how many pairs were made, Wanted how many the next look takes; 0 where more do not help.
 	Pairs, Wanted int
 	// Earliest and Latest are the first and the last run with which a change that is confirmed may have begun: First fits best, and the
-	// runs do not tell the others from it.
+	// runs do not distinguish the others from it.
 	Earliest, Latest int
 	// GeneratorDiffers says that there is no answer because the generator was not the same for both sides of the pairs.
 	GeneratorDiffers bool

@@ -37,7 +37,7 @@ func (c Change) Place() string {
 		for i, other := range c.Others {
 			names[i] = other.String()
 		}
-		subject += " or " + excerpt.List(names, ", ") + ", which the runs do not tell apart,"
+		subject += " or " + excerpt.List(names, ", ") + ", which the runs do not distinguish,"
 	}
 	switch {
 	case subject == "" || subject == before:

@@ -145,7 +145,7 @@ func TestPlaceIsAfterAnAnswer(t *testing.T) {
 }
 
 // TestPlaceIsWhereTheVersionChanged places a fall of 5 % at run 6, before which run 5 happens to be low. Without knowing what was deployed the runs do
-// not tell which of both it began with, and with it they do.
+// not show which of both it began with, and with it they do.
 func TestPlaceIsWhereTheVersionChanged(t *testing.T) {
 	for name, c := range map[string]struct {
 		deployed               string
@@ -154,7 +154,7 @@ func TestPlaceIsWhereTheVersionChanged(t *testing.T) {
 	}{
 		"nothing is known":                        {"        ", 0.018, 5, 5, 6},
 		"quiet runs":                              {"        ", 0.002, 5, 5, 5},
-		"each run has a version of its own":       {"abcdefgh", 0.018, 5, 5, 6},
+		"each run has another version":            {"abcdefgh", 0.018, 5, 5, 6},
 		"the old version until the change":        {"aaaaaabb", 0.018, 6, 6, 6},
 		"a version between that was not compared": {"aaaaacbb", 0.018, 5, 5, 6},
 		"both have the same":                      {"aaaaaaaa", 0.018, 5, 5, 6},

@@ -48,7 +48,7 @@ const (
 // Change is a confirmed change of a series.
 type Change struct {
 	// Run is the first run of the new level as far as the runs show it, Execution what it is a part of, Subject what it tested. Others are
-	// what else the change may have begun with: the runs do not tell which. Before is what was tested just before all of them.
+	// what else the change may have begun with: the runs do not show which. Before is what was tested just before all of them.
 	Run       string           `json:"run"`
 	Execution string           `json:"execution,omitempty"`
 	Subject   series.Subject   `json:"subject,omitzero"`

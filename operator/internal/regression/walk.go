@@ -350,7 +350,7 @@ func (w *walk) isLevel(x suspicion, a answer, size float64) bool {
 	return w.movedTimes == excursionTimes || math.Abs(size) > limit*x.base.deviation
 }
 
-// place returns the run at which a step of the answer's size fits best, and the first and the last one that the runs do not tell from it. A step is
+// place returns the run at which a step of the answer's size fits best, and the first and the last one that the runs do not distinguish from it. A step is
 // after the last run that interleaved runs found the same, and after the last one that deployed what the old side of the pairs did. It is not after the
 // first one in a row that deployed what the new side did.
 func (w *walk) place(x suspicion, a answer, moved bool) (best, earliest, latest int) {

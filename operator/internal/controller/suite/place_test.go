@@ -10,7 +10,7 @@ import (
 )
 
 // TestChangeIsNamedWhereTheExperimentChanged has a fall of 5 % after a run that happens to be low. Where that run had the experiment of those before
-// it, the change is that of the next one. Where each run has its own, the runs do not tell both apart: both are named, and either can be accepted.
+// it, the change is that of the next one. Where each run has its own, the runs do not distinguish both: both are named, and either can be accepted.
 func TestChangeIsNamedWhereTheExperimentChanged(t *testing.T) {
 	values := []int64{101_800, 98_500, 100_300, 101_500, 98_900, 99_400, 101_200, 100_900, 98_700, 100_200, 101_400, 99_100, 97_400, 95_000}
 	for name, c := range map[string]struct {
