@@ -1,5 +1,5 @@
-// Package document reads and writes result documents: everything that is known about a run, as JSON or as
-// JSON compressed with zstd. Package report has what is in them.
+// Package document reads and writes result documents: everything that is known about a run, or about an execution of a suite, as
+// JSON or as JSON compressed with zstd. Package report has what is in them.
 //
 // A document comes from a file that anyone may have made, changed or damaged. So it is bounded before it is
 // decoded, and what is no whole document is an error that says why.
@@ -9,6 +9,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,7 +65,14 @@ func IsName(name string) bool {
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
 // Write writes the whole document with its trials: indented, or compressed.
-func Write(w io.Writer, doc report.Document, compressed bool) error {
+func Write(w io.Writer, doc report.Document, compressed bool) error { return write(w, doc, compressed) }
+
+// WriteSuite writes the document of an execution of a suite.
+func WriteSuite(w io.Writer, doc report.SuiteDocument, compressed bool) error {
+	return write(w, doc, compressed)
+}
+
+func write(w io.Writer, doc any, compressed bool) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -93,34 +101,45 @@ func Write(w io.Writer, doc report.Document, compressed bool) error {
 
 // Read reads a document. Its content says whether it is compressed.
 func Read(r io.Reader) (report.Document, error) {
-	doc, err := read(r)
+	return read(r, form{report.Kind, "run", always}, check)
+}
+
+// ReadSuite reads the document of an execution of a suite, with the errors of Read.
+func ReadSuite(r io.Reader) (report.SuiteDocument, error) {
+	return read(r, form{report.SuiteKind, "suite", alwaysOfSuites}, checkSuite)
+}
+
+// read reads a document of one form, which check accepts.
+func read[T any](r io.Reader, of form, check func(T) error) (T, error) {
+	var doc, none T
+	text, err := plain(r)
+	if err == nil {
+		err = checkHead(text, of)
+	}
+	if err == nil {
+		err = decode(text, &doc)
+	}
+	if err == nil {
+		err = check(doc)
+	}
 	if err != nil {
-		return report.Document{}, fmt.Errorf("reading the document: %w", err)
+		return none, fmt.Errorf("reading the document: %w", err)
 	}
 	return doc, nil
 }
 
-func read(r io.Reader) (report.Document, error) {
+// plain returns the JSON of a document, which is in its bounds.
+func plain(r io.Reader) ([]byte, error) {
 	text, err := limited(r)
 	if err != nil {
-		return report.Document{}, err
+		return nil, err
 	}
 	if begin := text[:min(len(text), len(zstdMagic))]; len(begin) > 0 && bytes.HasPrefix(zstdMagic, begin) {
 		if text, err = unpacked(text); err != nil {
-			return report.Document{}, err
+			return nil, err
 		}
 	}
-	if err := inBounds(text); err != nil {
-		return report.Document{}, err
-	}
-	if err := checkHead(text); err != nil {
-		return report.Document{}, err
-	}
-	var doc report.Document
-	if err := decode(text, &doc); err != nil {
-		return report.Document{}, err
-	}
-	return doc, check(doc)
+	return text, inBounds(text)
 }
 
 // limited reads at most as much as a document has.
@@ -159,19 +178,31 @@ type head struct {
 	Versions   struct {
 		Report string `json:"report"`
 	} `json:"versions"`
+	WrittenBy string `json:"writtenBy"`
 }
 
-// always are the fields that documents of every program have had.
-var always = []string{"completeness", "run", "succeeded", "measured", "experiment", "results", "trialSummary"}
+// form is a kind of documents.
+type form struct {
+	kind string
+	// about is what such a document is of.
+	about string
+	// always are the fields that documents of every program have had.
+	always []string
+}
 
-// checkHead checks that this program reads the kind and the version of a document, and that it is one.
-func checkHead(text []byte) error {
+var (
+	always         = []string{"completeness", "run", "succeeded", "measured", "experiment", "results", "trialSummary"}
+	alwaysOfSuites = []string{"completeness", "execution", "planned", "succeeded", "counts", "cells"}
+)
+
+// checkHead checks that this program reads the kind and the version of a document, and that it is one of a form.
+func checkHead(text []byte, of form) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil {
 		return fmt.Errorf("%w: it is not JSON: %w", ErrDamaged, err)
 	}
 	var h head
-	for name, into := range map[string]any{"apiVersion": &h.APIVersion, "kind": &h.Kind, "versions": &h.Versions} {
+	for name, into := range map[string]any{"apiVersion": &h.APIVersion, "kind": &h.Kind, "versions": &h.Versions, "writtenBy": &h.WrittenBy} {
 		// What cannot be read stays empty, and is named below.
 		_ = json.Unmarshal(fields[name], into)
 	}
@@ -180,16 +211,16 @@ func checkHead(text []byte) error {
 	switch {
 	case !known || h.Kind == "":
 		return fmt.Errorf("%w: its apiVersion is %q and its kind %q; `kubectl vnfbench export RUN` writes a document", ErrNotADocument, h.APIVersion, h.Kind)
-	case h.Kind != report.Kind:
-		return fmt.Errorf("%w: its kind is %q, and that of a run's document is %q", ErrNotADocument, h.Kind, report.Kind)
+	case h.Kind != of.kind:
+		return fmt.Errorf("%w: its kind is %q, and that of a %s's document is %q", ErrNotADocument, h.Kind, of.about, of.kind)
 	case version > newest:
 		by := "a newer version of the plugin"
-		if h.Versions.Report != "" {
-			by = fmt.Sprintf("version %q of the plugin", h.Versions.Report)
+		if writer := cmp.Or(h.Versions.Report, h.WrittenBy); writer != "" {
+			by = fmt.Sprintf("version %q of the plugin", writer)
 		}
 		return fmt.Errorf("%w: it is %q, which %s wrote, and this plugin reads up to %q: use that version of the plugin or a later one", ErrNewer, h.APIVersion, by, report.APIVersion)
 	}
-	for _, name := range always {
+	for _, name := range of.always {
 		if value, found := fields[name]; !found || string(value) == "null" {
 			return fmt.Errorf("%w: it has no field %q, which every document has; copy it again from where it is whole", ErrDamaged, name)
 		}
@@ -222,16 +253,14 @@ func check(doc report.Document) error {
 	if len(doc.Trials) > MaximumTrials {
 		return fmt.Errorf("%w: it has %d trials, and a run at most %d", ErrTooLarge, len(doc.Trials), MaximumTrials)
 	}
-	if doc.Completeness != report.Complete && doc.Completeness != report.Partial {
-		return fmt.Errorf("%w: its completeness is %q, which is neither %s nor %s", ErrDamaged, doc.Completeness, report.Complete, report.Partial)
+	if err := checkCompleteness(doc.Completeness); err != nil {
+		return err
 	}
 	if doc.Run.Name == "" {
 		return fmt.Errorf("%w: it does not name its run", ErrDamaged)
 	}
-	for name, outcome := range map[string]report.Outcome{"succeeded": doc.Succeeded, "measured": doc.Measured} {
-		if !slices.Contains([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}, outcome.Status) {
-			return fmt.Errorf("%w: %s.status is %q, which is no status of a condition", ErrDamaged, name, outcome.Status)
-		}
+	if err := checkOutcomes(map[string]report.Outcome{"succeeded": doc.Succeeded, "measured": doc.Measured}); err != nil {
+		return err
 	}
 	for i := range doc.Trials {
 		if err := doc.Trials[i].Check(); err != nil {
@@ -239,4 +268,31 @@ func check(doc report.Document) error {
 		}
 	}
 	return nil
+}
+
+func checkCompleteness(is report.Completeness) error {
+	if is != report.Complete && is != report.Partial {
+		return fmt.Errorf("%w: its completeness is %q, which is neither %s nor %s", ErrDamaged, is, report.Complete, report.Partial)
+	}
+	return nil
+}
+
+func checkOutcomes(of map[string]report.Outcome) error {
+	for name, outcome := range of {
+		if !slices.Contains([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}, outcome.Status) {
+			return fmt.Errorf("%w: %s.status is %q, which is no status of a condition", ErrDamaged, name, outcome.Status)
+		}
+	}
+	return nil
+}
+
+// checkSuite refuses values that no program writes.
+func checkSuite(doc report.SuiteDocument) error {
+	if err := checkCompleteness(doc.Completeness); err != nil {
+		return err
+	}
+	if doc.Execution.Name == "" {
+		return fmt.Errorf("%w: it does not name its execution", ErrDamaged)
+	}
+	return checkOutcomes(map[string]report.Outcome{"planned": doc.Planned, "succeeded": doc.Succeeded})
 }
