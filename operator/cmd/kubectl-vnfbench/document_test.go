@@ -47,6 +47,7 @@ func TestFilesWithoutACluster(t *testing.T) {
 	}{
 		"a report":       {"THROUGHPUT", []string{"report", second}},
 		"every trial":    {"namespace,run,planDigest,trial,", []string{"report", second, "-o", "csv", "--trials"}},
+		"a page":         {"<figcaption>The search, trial by trial", []string{"report", second, "-o", "html"}},
 		"a comparison":   {"another", []string{"compare", first, second}},
 		"a replay":       {"figures of the document again", []string{"replay", second}},
 		"each figure":    {"yes   ThroughputFramesPerSecond", []string{"replay", second, "--figures"}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/page"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -22,6 +24,10 @@ const reportHelp = `Write the result of a BenchmarkRun, of the latest execution 
 A name that ends in .json or .json.zst, or begins with a folder such as ./, is the
 file of a document that "export" wrote; "-" reads it from the standard input. Its
 result is written without a cluster. A run whose name ends so is run/NAME.
+
+With -o html it is one file with pictures, which a browser opens without a network
+and without scripts. It needs the trials: those of a run of the cluster are read from
+its ConfigMaps, and a document has them if "export" wrote it.
 
 The report of what is still active is marked as partial. The exit code
 says whether the report could be written, not how the run came out: for that,
@@ -44,6 +50,7 @@ func newReportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 			"  kubectl vnfbench report router-pod -o junit --output-file junit.xml\n" +
 			"  kubectl vnfbench report router-pod -o csv --trials\n" +
 			"  kubectl vnfbench report router-pod.json.zst -o markdown\n" +
+			"  kubectl vnfbench report router-pod -o html --output-file router-pod.html\n" +
 			"  kubectl vnfbench report suite/nightly -o markdown\n" +
 			"  kubectl vnfbench report suiterun/nightly-7 -o junit",
 		Args:              runName,
@@ -78,7 +85,7 @@ func newReportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 			if err != nil {
 				return err
 			}
-			source, err := r.source(command.Context(), c, run, streams)
+			source, err := r.source(command.Context(), c, run, format, streams)
 			if err != nil {
 				return err
 			}
@@ -90,13 +97,16 @@ func newReportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 		},
 	}
 	flags := command.Flags()
-	flags.StringVarP(&r.format, "output", "o", string(report.FormatTable), "format: "+namesOf(report.Formats()))
+	flags.StringVarP(&r.format, "output", "o", string(report.FormatTable), "format: "+namesOf(reportFormats()))
 	flags.BoolVar(&r.trials, "trials", false, "add every trial; with -o csv, write the trials instead of the results")
 	flags.StringVar(&r.outputFile, "output-file", "", "write to this file instead of the standard output")
 	// The only error is a flag that does not exist.
-	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(namesOf(report.Formats()), ", "), cobra.ShellCompDirectiveNoFileComp))
+	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(namesOf(reportFormats()), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return command
 }
+
+// reportFormats returns the formats of a report.
+func reportFormats() []report.Format { return append(report.Formats(), page.Format) }
 
 // Kinds that a report can be of.
 const (
@@ -181,21 +191,21 @@ func namesOf(formats []report.Format) string {
 }
 
 func (r reporting) check() (report.Format, error) {
-	format, err := report.ParseFormat(r.format)
-	if err != nil {
-		return "", err
-	}
-	if r.trials && format == report.FormatJUnit {
-		return "", errors.New("--trials does not apply to -o junit; use -o csv or -o json")
+	format := report.Format(r.format)
+	switch {
+	case !slices.Contains(reportFormats(), format):
+		return "", fmt.Errorf("unknown format %q: use one of %s", r.format, namesOf(reportFormats()))
+	case r.trials && (format == report.FormatJUnit || format == page.Format):
+		return "", fmt.Errorf("--trials does not apply to -o %s; use -o csv or -o json", format)
 	}
 	return format, nil
 }
 
-// source reads the plan and the trials. Without --trials it only counts trials, so a user who may
-// not read ConfigMaps gets a report without them.
-func (r reporting) source(ctx context.Context, c *cluster, run *v1alpha1.BenchmarkRun, streams genericiooptions.IOStreams) (report.Source, error) {
+// source reads the plan and the trials. Where the trials are only counted, a user who may not read ConfigMaps gets a report
+// without them.
+func (r reporting) source(ctx context.Context, c *cluster, run *v1alpha1.BenchmarkRun, format report.Format, streams genericiooptions.IOStreams) (report.Source, error) {
 	source, err := c.stored(ctx, run)
-	if err != nil && !r.trials {
+	if err != nil && !r.trials && format != page.Format {
 		fmt.Fprintf(streams.ErrOut, "note: %v; the report leaves out the trials and what they were made from\n", err)
 		return report.Source{Version: version}, nil
 	}
@@ -204,7 +214,13 @@ func (r reporting) source(ctx context.Context, c *cluster, run *v1alpha1.Benchma
 
 func (r reporting) write(doc report.Document, format report.Format, streams genericiooptions.IOStreams) error {
 	var text bytes.Buffer
-	if err := report.Write(&text, doc, format, report.Options{Trials: r.trials, ASCII: !unicodeLocale(os.Getenv)}); err != nil {
+	var err error
+	if format == page.Format {
+		err = page.WriteRun(&text, doc)
+	} else {
+		err = report.Write(&text, doc, format, report.Options{Trials: r.trials, ASCII: !unicodeLocale(os.Getenv)})
+	}
+	if err != nil {
 		return err
 	}
 	if !doc.Ended() {

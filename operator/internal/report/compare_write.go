@@ -229,7 +229,7 @@ func (c Comparison) runRows() [][]string {
 			return fmt.Sprintf("%s, %s in a %s", f.Name, f.Function, f.Runtime)
 		}))
 		add(place+", ports", function(func(run ComparedRun, f v1alpha1.NetworkFunction) string {
-			west, east := attachments(f, run.Functions)
+			west, east := Attachments(f, run.Functions)
 			return fmt.Sprintf("%s, %s", west, east)
 		}))
 		add(place+", NICs in force", machine(func(vm v1alpha1.VirtualMachineReport) string {

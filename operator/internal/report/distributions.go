@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"vnfbench.io/operator/internal/distribution"
@@ -73,7 +72,7 @@ func WriteDistributions(w io.Writer, doc Document, selection Selection) error {
 	// An error stays in the writer until the call of Error.
 	_ = out.Write(distributionHead)
 	for _, key := range keys {
-		h := distribution.Merge(merged[key]...)
+		h := distribution.Merge(merged[key].histograms...)
 		row := func(partsPerMillion, nanoseconds, samples uint64) {
 			neighbors, rate := "", ""
 			if len(p.Instructions.Neighbors) > 0 {
@@ -83,9 +82,9 @@ func WriteDistributions(w io.Writer, doc Document, selection Selection) error {
 				rate = decimal(key.framesPerSecond)
 			}
 			_ = out.Write([]string{
-				string(key.stage), key.size, key.load, neighbors, string(key.direction), key.of, strconv.Itoa(len(merged[key])), decimal(h.Samples()),
+				string(key.stage), key.size, key.load, neighbors, string(key.direction), key.of, strconv.Itoa(len(merged[key].histograms)), decimal(h.Samples()),
 				strconv.FormatFloat(float64(partsPerMillion)/1e4, 'f', -1, 64), decimal(nanoseconds), decimal(samples),
-				rate, strconv.Itoa(counted[key.distributionLoad] - len(merged[key])),
+				rate, strconv.Itoa(counted[key.distributionLoad] - len(merged[key].histograms)),
 			})
 		}
 		for _, partsPerMillion := range selection.PercentilesPartsPerMillion {
@@ -102,12 +101,21 @@ func WriteDistributions(w io.Writer, doc Document, selection Selection) error {
 	return out.Error()
 }
 
+// ofDelay names the distribution of delay.
+const ofDelay = "delay"
+
+// mergedTrials are the distributions of a key, and how many frames their trials sent and received.
+type mergedTrials struct {
+	histograms     []distribution.Histogram
+	sent, received uint64
+}
+
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // mergeDistributions returns what was selected, in the order of the trials, and how many trials of each load count.
-func mergeDistributions(instr measure.Instructions, trials []measure.Record, selection Selection) (keys []distributionKey, merged map[distributionKey][]distribution.Histogram, of map[distributionLoad]int, err error) {
+func mergeDistributions(instr measure.Instructions, trials []measure.Record, selection Selection) (keys []distributionKey, merged map[distributionKey]*mergedTrials, of map[distributionLoad]int, err error) {
 	counts, found := procedure.Counted(instr, trials), 0
-	merged, of = map[distributionKey][]distribution.Histogram{}, map[distributionLoad]int{}
+	merged, of = map[distributionKey]*mergedTrials{}, map[distributionLoad]int{}
 	for _, r := range trials {
 		if !counts[r.Index] || selection.Size != "" && selection.Size != r.Trial.Size || selection.Load != "" && selection.Load != r.Load {
 			continue
@@ -118,7 +126,7 @@ func mergeDistributions(instr measure.Instructions, trials []measure.Record, sel
 			if d.Distributions == nil {
 				continue
 			}
-			for _, one := range []struct{ of, text string }{{"delay", d.Distributions.Delay}, {"lateness", d.Distributions.Lateness}, {"delayVariation", d.Distributions.DelayVariation}} {
+			for _, one := range []struct{ of, text string }{{ofDelay, d.Distributions.Delay}, {"lateness", d.Distributions.Lateness}, {"delayVariation", d.Distributions.DelayVariation}} {
 				if one.text == "" {
 					continue
 				}
@@ -127,10 +135,11 @@ func mergeDistributions(instr measure.Instructions, trials []measure.Record, sel
 					return nil, nil, nil, fmt.Errorf("trial %d, %s of direction %s: %w", r.Index, one.of, d.Direction, err)
 				}
 				key := distributionKey{loadOf(r), d.Direction, one.of}
-				if !slices.Contains(keys, key) {
-					keys = append(keys, key)
+				if merged[key] == nil {
+					keys, merged[key] = append(keys, key), &mergedTrials{}
 				}
-				merged[key] = append(merged[key], h)
+				m := merged[key]
+				m.histograms, m.sent, m.received = append(m.histograms, h), m.sent+d.SentFrames, m.received+d.ReceivedFrames
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func headSection(doc Document) section {
 	s := section{title: fmt.Sprintf("BenchmarkRun %s/%s", doc.Run.Namespace, doc.Run.Name)}
 	add := func(name, value string) { s.facts = append(s.facts, fact{name, value}) }
 
-	add("Result", doc.headline())
+	add("Result", doc.Headline())
 	if doc.Completeness == Partial {
 		add("Figures", "PARTIAL: "+doc.partialCause())
 	}
@@ -129,8 +129,8 @@ func sessionsInWords(list []v1alpha1.Session) string {
 	return strings.Join(parts, ", ")
 }
 
-// headline returns the verdict in one sentence.
-func (d Document) headline() string {
+// Headline returns the verdict in one sentence.
+func (d Document) Headline() string {
 	word := map[metav1.ConditionStatus]string{
 		metav1.ConditionTrue: "succeeded", metav1.ConditionFalse: "FAILED", metav1.ConditionUnknown: "not ended yet",
 	}[d.Succeeded.Status]
@@ -167,7 +167,7 @@ func (d Document) partialCause() string {
 func chain(functions []v1alpha1.NetworkFunction, reports []v1alpha1.FunctionReport) string {
 	parts := make([]string, len(functions))
 	for i, f := range functions {
-		west, east := attachments(f, reports)
+		west, east := Attachments(f, reports)
 		parts[i] = fmt.Sprintf("%s (%s in a %s, %s/%s)", f.Name, f.Function, f.Runtime, west, east)
 	}
 	return strings.Join(parts, " - ")
@@ -313,8 +313,8 @@ func withoutBias(results []v1alpha1.FrameResult) []string {
 	return out
 }
 
-// attachments returns the attachments of a function's ports: as planned, else as requested.
-func attachments(function v1alpha1.NetworkFunction, reports []v1alpha1.FunctionReport) (west, east v1alpha1.Attachment) {
+// Attachments returns the attachments of a function's ports: as planned, else as requested.
+func Attachments(function v1alpha1.NetworkFunction, reports []v1alpha1.FunctionReport) (west, east v1alpha1.Attachment) {
 	for _, report := range reports {
 		if report.Name == function.Name && len(report.Attachments) == 2 {
 			return report.Attachments[0], report.Attachments[1]

@@ -34,13 +34,26 @@ func Small() plan.Input {
 // stored; nil changes none.
 func Make(t testing.TB, in plan.Input, version string, change func(measure.Instructions, []measure.Record, *measure.Record)) report.Document {
 	t.Helper()
+	return MakeOn(t, in, nil, version, change)
+}
+
+// generatorFramesPerSecond is what the generator sends without a device in MakeOn.
+const generatorFramesPerSecond = 900_000
+
+// MakeOn measures a run on a device as Make does, with a generator that is faster than it; nil is a device that is no slower than the generator.
+func MakeOn(t testing.TB, in plan.Input, device simulated.Device, version string, change func(measure.Instructions, []measure.Record, *measure.Record)) report.Document {
+	t.Helper()
 	made, err := plan.Make(in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	driver := simulated.New(simulated.Config{
-		Device: simulated.HardCap{CapacityFramesPerSecond: 500_000}, Directions: []measure.Direction{measure.Forward, measure.Reverse},
-	})
+	both := []measure.Direction{measure.Forward, measure.Reverse}
+	driver := simulated.New(simulated.Config{Device: simulated.HardCap{CapacityFramesPerSecond: 500_000}, Directions: both})
+	generator := driver
+	if device != nil {
+		generator = simulated.New(simulated.Config{Device: simulated.HardCap{CapacityFramesPerSecond: 1e9}, Directions: both, GeneratorFramesPerSecond: generatorFramesPerSecond, BaseNanoseconds: 3000})
+		driver = simulated.New(simulated.Config{Device: device, Directions: both, GeneratorFramesPerSecond: generatorFramesPerSecond, BaseNanoseconds: 4000, Seed: 1})
+	}
 	var records []measure.Record
 	for {
 		step, err := procedure.Next(made.Instructions, records)
@@ -50,7 +63,11 @@ func Make(t testing.TB, in plan.Input, version string, change func(measure.Instr
 		if step.Done {
 			break
 		}
-		outcome, err := driver.Measure(t.Context(), step.Trial)
+		on := driver
+		if step.Stage.Calibrates() {
+			on = generator
+		}
+		outcome, err := on.Measure(t.Context(), step.Trial)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +87,7 @@ func Make(t testing.TB, in plan.Input, version string, change func(measure.Instr
 	figures := procedure.Results(made.Instructions, records)
 	in.Run.CreationTimestamp = metav1.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	in.Run.Status.CompletionTime = new(metav1.Date(2026, 1, 31, 13, 0, 0, 0, time.UTC))
-	in.Run.Status.Results, in.Run.Status.Warnings = figures.Frames, figures.Warnings
+	in.Run.Status.Results, in.Run.Status.Warnings, in.Run.Status.CPU = figures.Frames, figures.Warnings, figures.CPU
 	for _, kind := range []string{v1alpha1.ConditionSucceeded, v1alpha1.ConditionMeasured} {
 		meta.SetStatusCondition(&in.Run.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: kind})
 	}
