@@ -37,7 +37,7 @@ VNF_IMAGE_FILES := $(BIN)/vnf:/usr/local/bin/vnf
 NEIGHBOR_IMAGE_FILES := $(BIN)/neighbor:/usr/local/bin/neighbor
 
 # The images that every installation needs.
-IMAGES := manager measurer vnf endpoint neighbor
+IMAGES := manager measurer vnf endpoint neighbor results
 # Those that virtual machines boot from, for clusters with KubeVirt.
 GUEST_IMAGES := vnf-guest neighbor-guest
 # Where `make release` puts a release.
@@ -94,7 +94,7 @@ demo: ## Bring up the lab, install the operator, measure a router, show the resu
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/scripts/demo-vm.sh
 
-test: prerequisites test-go test-lab-units test-argocd test-trex test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
+test: prerequisites test-go test-lab-units test-argocd test-archive test-trex test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -timeout 30m -v ./e2e
@@ -142,7 +142,7 @@ $(LAB): $(LAB_FILES)
 
 ##@ Build
 .PHONY: build images guest-image trex-image push push-guest push-trex release install uninstall plugin
-build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
+build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/results $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
 plugin: $(BIN)/kubectl-vnfbench $(BIN)/kubectl_complete-vnfbench ## Build the kubectl plugin and its completion into bin/.
 
@@ -150,7 +150,7 @@ $(BIN)/kubectl_complete-vnfbench: operator/cmd/kubectl-vnfbench/kubectl_complete
 	@mkdir -p $(BIN)
 	install -m 0755 $< $@
 
-$(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/kubectl-vnfbench: $(BIN)/%: $(GO_FILES)
+$(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/results $(BIN)/kubectl-vnfbench: $(BIN)/%: $(GO_FILES)
 	@test/scripts/prerequisites.sh go
 	@mkdir -p $(BIN)
 	cd operator && $(GO_BUILD) -ldflags '-s -w' -o $@ ./cmd/$*
@@ -165,7 +165,8 @@ images: $(LAB) build ## Build the image archives into bin/images.
 	$(LAB) image --tag localhost/vnfbench/measurer:$$tag --out $(BIN)/images/measurer.tar --entrypoint '["/usr/local/bin/measurer"]' --user 0:0 $(BIN)/measurer:/usr/local/bin/measurer && \
 	$(LAB) image --tag localhost/vnfbench/vnf:$$tag --out $(BIN)/images/vnf.tar --entrypoint '["/usr/local/bin/vnf"]' --user 0:0 $(VNF_IMAGE_FILES) && \
 	$(LAB) image --tag localhost/vnfbench/endpoint:$$tag --out $(BIN)/images/endpoint.tar --entrypoint '["/usr/local/bin/endpoint"]' --user 0:0 $(BIN)/endpoint:/usr/local/bin/endpoint $$(cat $(BIN)/iperf3.files) && \
-	$(LAB) image --tag localhost/vnfbench/neighbor:$$tag --out $(BIN)/images/neighbor.tar --entrypoint '["/usr/local/bin/neighbor"]' --user 65532:65532 $(NEIGHBOR_IMAGE_FILES) $$(cat $(BIN)/stress-ng.files); } >/dev/null && \
+	$(LAB) image --tag localhost/vnfbench/neighbor:$$tag --out $(BIN)/images/neighbor.tar --entrypoint '["/usr/local/bin/neighbor"]' --user 65532:65532 $(NEIGHBOR_IMAGE_FILES) $$(cat $(BIN)/stress-ng.files) && \
+	$(LAB) image --tag localhost/vnfbench/results:$$tag --out $(BIN)/images/results.tar --entrypoint '["/usr/local/bin/results"]' --user 65532:65532 $(BIN)/results:/usr/local/bin/results; } >/dev/null && \
 	$(LAB) images $(foreach name,$(IMAGES),$(BIN)/images/$(name).tar)
 
 guest-image: images ## Build the archives of the reference guest and of the neighbor's, for KubeVirt, and their files into bin/guest and bin/neighbor-guest.
@@ -196,17 +197,20 @@ push-trex: $(CRANE) ## Push what `make trex-image` has built to REGISTRY/vnfbenc
 	@CRANE=$(CRANE) test/scripts/push.sh $(REGISTRY) $(BIN)/images/trex.tar >/dev/null
 
 install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guests'.
-	@$(LAB) load $(foreach name,manager measurer vnf endpoint neighbor $(if $(filter 1,$(KUBEVIRT)),$(GUEST_IMAGES)),$(BIN)/images/$(name).tar)
+	@$(LAB) load $(foreach name,$(IMAGES) $(if $(filter 1,$(KUBEVIRT)),$(GUEST_IMAGES)),$(BIN)/images/$(name).tar)
 	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/scripts/image-tag.sh); \
+	: "A claim that was deleted leaves its volume, which only the same claim may take again."; \
+	[ "$$($(LAB) kubectl -- get persistentvolume vnfbench-archive -o jsonpath={.status.phase})" != Released ] || \
+	  $(LAB) kubectl -- patch persistentvolume vnfbench-archive --type merge -p '{"spec":{"claimRef":{"uid":null,"resourceVersion":null}}}' >/dev/null; \
 	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
-	  --set-string image.tag=$$tag --set image.registry=localhost --wait --timeout 3m >/dev/null && \
+	  --set-string image.tag=$$tag --set image.registry=localhost --set results.enabled=true --set results.archive.persistence.storageClass=- --wait --timeout 3m >/dev/null && \
 	echo "vnfbench $$tag is installed in namespace $(NAMESPACE)"
 
 uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale trex-record
+.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-archive test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -238,6 +242,9 @@ test-lab-units: ## Unit tests of the lab, of what runs the commands of the docum
 
 test-argocd: ## Ask Argo CD's own code about the health of runs and Testbeds, by the scripts of config/gitops.
 	@cd test/argocd && ../scripts/again.sh go mod download && go test -count=1 ./...
+
+test-archive: ## Store documents in a real S3 server on loopback, stop it, and give it wrong credentials.
+	@cd test/archive && ../scripts/again.sh go mod download && go vet ./... && go test -count=1 ./...
 
 test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
 	@test/scripts/kube-schemas.sh $(KUBE_SCHEMAS)
@@ -278,7 +285,7 @@ scan: ## Look for known vulnerabilities in the Go modules and the images; says N
 	@GOVULNCHECK=$(GOVULNCHECK) SYFT=$(SYFT) test/scripts/scan.sh
 
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
-	@for module in operator test/lab test/e2e test/config test/argocd test/terraform; do \
+	@for module in operator test/lab test/e2e test/config test/argocd test/archive test/terraform; do \
 	  echo "$$module" && (cd $$module && $(GOLANGCI_LINT) run --allow-parallel-runners ./...); done
 
 bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors; with OLD=commit compare only what it brings as fast as possible with the driver of that commit.
@@ -323,6 +330,7 @@ generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC
 	cd operator && $(CONTROLLER_GEN) object paths=./api/...
 	cd operator && $(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=../config/crd/bases
 	cd operator && $(CONTROLLER_GEN) rbac:roleName=vnfbench-manager paths=./internal/controller/... output:rbac:dir=../config/rbac
+	cd operator && $(CONTROLLER_GEN) rbac:roleName=vnfbench-results paths=./cmd/results output:rbac:dir=../charts/vnfbench/files/rbac/results
 	cd operator && go generate ./...
 	cp config/crd/bases/*.yaml charts/vnfbench/files/crds/
 	mkdir -p charts/vnfbench/files/admission && cp config/admission/*-*.yaml charts/vnfbench/files/admission/

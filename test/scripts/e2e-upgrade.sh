@@ -45,7 +45,7 @@ ln -s "$HELM" "$temp/bin/helm"
 ln -s "$("$LAB" assets)/kubectl" "$temp/bin/kubectl"
 # What the older tree's chart asks for and this one's manager needs, and back.
 "$LAB" load "$old"/bin/images/*.tar
-for name in manager measurer vnf endpoint neighbor; do "$LAB" load "$BIN/images/$name.tar"; done
+for name in manager measurer vnf endpoint neighbor results; do "$LAB" load "$BIN/images/$name.tar"; done
 
 step "Testing"
 # The older tree may keep the script in another folder.

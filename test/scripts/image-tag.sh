@@ -4,4 +4,4 @@
 # changed.
 set -euo pipefail
 cd "$(dirname "$0")/../../bin"
-sha256sum manager measurer vnf endpoint neighbor $(cut -d: -f1 iperf3.files stress-ng.files) | sha256sum | cut -c1-12
+sha256sum manager measurer vnf endpoint neighbor results $(cut -d: -f1 iperf3.files stress-ng.files) | sha256sum | cut -c1-12

@@ -50,7 +50,7 @@ image() { # image ARCHITECTURE NAME USER FILE...
 for architecture in $architectures; do
   step "Images for $architecture"
   mkdir -p "$temp/$architecture"
-  for name in manager measurer vnf endpoint neighbor; do build linux "$architecture" "$temp/$architecture/$name" "$name"; done
+  for name in manager measurer vnf endpoint neighbor results; do build linux "$architecture" "$temp/$architecture/$name" "$name"; done
   test/scripts/debian-files.sh "$architecture" "$temp/debian-$architecture" iperf3 stress-ng
   mapfile -t iperf <"$temp/debian-$architecture/iperf3.files"
   mapfile -t stress <"$temp/debian-$architecture/stress-ng.files"
@@ -60,6 +60,7 @@ for architecture in $architectures; do
   image "$architecture" vnf 0:0
   image "$architecture" endpoint 0:0 "${iperf[@]}"
   image "$architecture" neighbor 65532:65532 "${stress[@]}"
+  image "$architecture" results 65532:65532
 done
 step "Bills of materials"
 for archive in "$dist"/*.oci.tar; do

@@ -14,6 +14,19 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
+{{- /* The results service has another name: what selects the manager's pods must not select its own. */ -}}
+{{- define "vnfbench.results.selector" -}}
+app.kubernetes.io/name: vnfbench-results
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "vnfbench.results.labels" -}}
+{{ include "vnfbench.results.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
 {{- /* vnfbench.image takes a list: the root context and the image's name. */ -}}
 {{- define "vnfbench.image" -}}
 {{- $root := index . 0 }}{{- $name := index . 1 }}{{- $image := $root.Values.image }}

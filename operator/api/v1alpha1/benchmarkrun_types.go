@@ -122,7 +122,7 @@ type LocalReference struct {
 type BenchmarkRunStatus struct {
 	// conditions: Succeeded is the summary; Admitted, Planned, ChainReady, Measured and
 	// Accepted are the milestones; Reconciling and Stalled are present only while they are
-	// true.
+	// true. Archived says whether the archive has the run's document; the results service sets it.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

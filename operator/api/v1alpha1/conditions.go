@@ -20,6 +20,9 @@ const (
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is True when the run has failed, and absent otherwise (kstatus).
 	ConditionStalled = "Stalled"
+	// ConditionArchived is True when the archive has the document of the run or of the execution, and False or Unknown, with the reason, while it
+	// does not. Absent: no results service has looked at it. It says nothing of the run itself.
+	ConditionArchived = "Archived"
 )
 
 // Condition types of a Testbed.
@@ -259,6 +262,10 @@ const (
 	// event has it.
 	ReasonHistoryLimit = "HistoryLimit"
 
+	// ReasonKeptUnarchived: a run or an execution is not deleted as it should be, because the archive does not have its document yet. Only an event
+	// has it.
+	ReasonKeptUnarchived = "KeptUnarchived"
+
 	// ReasonReady: the testbed can take runs; the suite can be executed.
 	ReasonReady = "Ready"
 	// ReasonCalibrated: a run has calibrated the generator.
@@ -338,6 +345,27 @@ const (
 	ReasonMeasurementRetried = "MeasurementRetried"
 	// ReasonMeasurementFailed: a measurement failed for the last time. Only an event has it.
 	ReasonMeasurementFailed = "MeasurementFailed"
+)
+
+// Reasons of the condition Archived. Each is part of the API.
+const (
+	// ReasonStored: the archive has the whole document, under the key in the message.
+	ReasonStored = "Stored"
+	// ReasonStoredWithoutTrials: the archive has the document with the figures, and without the trials and what they were made from: those
+	// were deleted, changed by another writer or are too large, as the message says.
+	ReasonStoredWithoutTrials = "StoredWithoutTrials"
+	// ReasonArchiveUnavailable: the archive does not answer as it should. The results service tries again.
+	ReasonArchiveUnavailable = "ArchiveUnavailable"
+	// ReasonBucketNotFound: the archive's bucket does not exist.
+	ReasonBucketNotFound = "BucketNotFound"
+	// ReasonAccessDenied: the archive refuses the credentials of the results service, or it may not read or write there.
+	ReasonAccessDenied = "AccessDenied"
+	// ReasonArchiveFull: the archive has no room.
+	ReasonArchiveFull = "ArchiveFull"
+	// ReasonDocumentTooLarge: the document is larger than any that can be read.
+	ReasonDocumentTooLarge = "DocumentTooLarge"
+	// ReasonDocumentRefused: no document can be made of the status.
+	ReasonDocumentRefused = "DocumentRefused"
 )
 
 // Codes of warnings. Each is part of the API.

@@ -43,7 +43,7 @@ const (
 // BenchmarkSuiteRunStatus is the progress of an execution, and its table of cells.
 type BenchmarkSuiteRunStatus struct {
 	// conditions: Succeeded is the summary; Planned is the milestone before the first BenchmarkRun; Reconciling and Stalled are
-	// present only while they are true.
+	// present only while they are true. Archived says whether the archive has the execution's document; the results service sets it.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -10,15 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/plan"
-	"vnfbench.io/operator/internal/report"
-	"vnfbench.io/operator/internal/trialstore"
 )
 
 // cluster reads runs of one namespace.
@@ -60,33 +56,6 @@ func (c *cluster) run(ctx context.Context, name string) (*v1alpha1.BenchmarkRun,
 		return nil, explain(err)
 	}
 	return &run, nil
-}
-
-// stored reads the run's plan and trials. There are none for a run that has none yet.
-func (c *cluster) stored(ctx context.Context, run *v1alpha1.BenchmarkRun) (report.Source, error) {
-	source := report.Source{Version: version}
-	if run.Status.ResultsRef == nil {
-		return source, nil
-	}
-	key := client.ObjectKey{Namespace: run.Namespace, Name: run.Status.ResultsRef.Name}
-	var results, planned corev1.ConfigMap
-	err := c.client.Get(ctx, key, &results)
-	if err != nil {
-		return source, fmt.Errorf("reading the trials from ConfigMap %q: %w", key.Name, err)
-	}
-	source.Trials, err = trialstore.Read(&results, func(name string, _ types.UID) (*corev1.ConfigMap, error) {
-		chunk := &corev1.ConfigMap{}
-		return chunk, c.client.Get(ctx, client.ObjectKey{Namespace: run.Namespace, Name: name}, chunk)
-	})
-	if err != nil {
-		return source, fmt.Errorf("reading the trials of ConfigMap %q: %w", key.Name, err)
-	}
-	key.Name = plan.NamesOf(run).Plan
-	if err := c.client.Get(ctx, key, &planned); client.IgnoreNotFound(err) != nil {
-		return source, fmt.Errorf("reading the plan from ConfigMap %q: %w", key.Name, err)
-	}
-	source.Inputs, err = report.NewInputs(planned.Data[plan.KeyPlan], results.Data)
-	return source, err
 }
 
 func (c *cluster) runNames(ctx context.Context) ([]string, error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
@@ -205,10 +207,11 @@ func (s *apiServer) reported(t *testing.T) *v1alpha1.BenchmarkRun {
 	run.UID = ""
 	run.CreationTimestamp = metav1.Time{}
 	status := run.Status
-	for _, object := range []client.Object{&run, &stored} {
-		if err := s.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
+	if err := s.Create(t.Context(), &run); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(controllerutil.SetControllerReference(&run, &stored, s.Scheme()), s.Create(t.Context(), &stored)); err != nil {
+		t.Fatal(err)
 	}
 	run.Status = status
 	return &run

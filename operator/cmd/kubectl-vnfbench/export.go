@@ -13,6 +13,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"vnfbench.io/operator/internal/document"
+	"vnfbench.io/operator/internal/records"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -58,11 +59,11 @@ func newExportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 			if err != nil {
 				return err
 			}
-			source, err := c.stored(command.Context(), run)
+			found, err := records.Read(command.Context(), c.client, run, version)
 			if err != nil {
 				return err
 			}
-			doc, err := report.Build(run, source, time.Now())
+			doc, err := report.Build(run, found, time.Now())
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/page"
+	"vnfbench.io/operator/internal/records"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -154,7 +155,7 @@ func (r reporting) writeSuite(ctx context.Context, c *cluster, kind, name string
 	if err != nil {
 		return err
 	}
-	runs, err := c.outcomes(ctx, execution)
+	runs, err := records.Outcomes(ctx, c.client, execution)
 	if err != nil {
 		return err
 	}
@@ -204,12 +205,12 @@ func (r reporting) check() (report.Format, error) {
 // source reads the plan and the trials. Where the trials are only counted, a user who may not read ConfigMaps gets a report
 // without them.
 func (r reporting) source(ctx context.Context, c *cluster, run *v1alpha1.BenchmarkRun, format report.Format, streams genericiooptions.IOStreams) (report.Source, error) {
-	source, err := c.stored(ctx, run)
+	found, err := records.Read(ctx, c.client, run, version)
 	if err != nil && !r.trials && format != page.Format {
 		fmt.Fprintf(streams.ErrOut, "note: %v; the report leaves out the trials and what they were made from\n", err)
 		return report.Source{Version: version}, nil
 	}
-	return source, err
+	return found, err
 }
 
 func (r reporting) write(doc report.Document, format report.Format, streams genericiooptions.IOStreams) error {

@@ -161,29 +161,6 @@ func (c *cluster) suiteRun(ctx context.Context, name string) (*v1alpha1.Benchmar
 	return &execution, explain(err)
 }
 
-// runsInPage is how many runs are read at a time. Each has all its figures.
-const runsInPage = 50
-
-// outcomes returns what the report of an execution takes from those of its runs that exist, by their names.
-func (c *cluster) outcomes(ctx context.Context, execution *v1alpha1.BenchmarkSuiteRun) (map[string]report.RunOutcome, error) {
-	found := map[string]report.RunOutcome{}
-	for next := ""; ; {
-		var page v1alpha1.BenchmarkRunList
-		err := c.client.List(ctx, &page, client.InNamespace(execution.Namespace), client.MatchingLabels{v1alpha1.LabelSuiteRun: execution.Name}, client.Limit(runsInPage), client.Continue(next))
-		if err != nil {
-			return nil, fmt.Errorf("listing the runs of BenchmarkSuiteRun %q: %w", execution.Name, explain(err))
-		}
-		for i := range page.Items {
-			if metav1.IsControlledBy(&page.Items[i], execution) {
-				found[page.Items[i].Name] = report.OutcomeOf(&page.Items[i])
-			}
-		}
-		if next = page.Continue; next == "" {
-			return found, nil
-		}
-	}
-}
-
 // activeRun returns the run that an execution measures at the moment, or nil.
 func (c *cluster) activeRun(ctx context.Context, execution *v1alpha1.BenchmarkSuiteRun) (*v1alpha1.BenchmarkRun, error) {
 	if execution.Status.ActiveRun == "" {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/records"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -255,7 +256,7 @@ func TestReportOfASuite(t *testing.T) {
 			t.Errorf("%s:\n%s%s", argument, out.String(), notes.String())
 		}
 	}
-	if runs, err := c.outcomes(t.Context(), e); err != nil || len(runs) != 1 {
+	if runs, err := records.Outcomes(t.Context(), c.client, e); err != nil || len(runs) != 1 {
 		t.Errorf("the runs are %v, %v", runs, err)
 	}
 	for _, bad := range []string{"pod/nightly", "suite/", "/nightly"} {

@@ -21,6 +21,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"vnfbench.io/operator/internal/clock"
+	"vnfbench.io/operator/internal/commandline"
 	"vnfbench.io/operator/internal/controller"
 	"vnfbench.io/operator/internal/controller/benchmarkrun"
 	"vnfbench.io/operator/internal/controller/certificate"
@@ -46,10 +47,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "manager:", err)
 		os.Exit(2)
 	}
-	log := o.logger(os.Stderr)
+	log := o.log.Logger(os.Stderr)
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
-	limitMemory()
+	commandline.LimitMemory()
 	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
 		log.Error(err, "Running the manager")
 		os.Exit(1)

@@ -5,18 +5,17 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/commandline"
 	"vnfbench.io/operator/internal/controller/subject"
 	"vnfbench.io/operator/internal/generator/registry"
 	"vnfbench.io/operator/internal/measure"
@@ -32,19 +31,19 @@ type options struct {
 	home               string
 	maxConcurrent      int
 	shutdownTimeout    time.Duration
-	namespaces         list
+	namespaces         commandline.List
 	defaults           plan.Defaults
 	pullPolicy         string
-	pullSecrets        list
-	apiServerPorts     list
-	apiServerAddresses list
+	pullSecrets        commandline.List
+	apiServerPorts     commandline.List
+	apiServerAddresses commandline.List
 	// apiServerAccess is Discovered or Any.
 	apiServerAccess    string
 	metricsCertificate string
 	metricsService     string
-	generatorImages    list
+	generatorImages    commandline.List
 	// subjectRegistries are where the labels of images may be read, subjectFolder has the operator's credentials and certificates for them.
-	subjectRegistries list
+	subjectRegistries commandline.List
 	subjectFolder     string
 	registries        subject.Registries
 	// agentAuthentication is Token or None.
@@ -52,8 +51,7 @@ type options struct {
 	// guestConsoles is Message or None.
 	guestConsoles string
 
-	logLevel  int
-	logFormat string
+	log commandline.Log
 }
 
 // maxConcurrentReconciles bounds the memory that reconciliations need at the same time: each may read
@@ -77,20 +75,6 @@ const (
 	accessDiscovered = "Discovered"
 	accessAny        = "Any"
 )
-
-// list is a flag that can be repeated, or given once with commas.
-type list []string
-
-func (l *list) String() string { return strings.Join(*l, ",") }
-
-func (l *list) Set(value string) error {
-	for _, item := range strings.Split(value, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			*l = append(*l, item)
-		}
-	}
-	return nil
-}
 
 func parse(arguments []string, output io.Writer) (*options, error) {
 	o := &options{}
@@ -123,8 +107,9 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.StringVar(&o.subjectFolder, "subject-registry-folder", "", "folder with .dockerconfigjson, the operator's own credentials for these registries, and ca.crt, authorities that it trusts in addition to the public ones; both may be absent")
 	flags.StringVar(&o.agentAuthentication, "agent-authentication", authenticationToken, "whom the agents of runs answer: Token, who has the token of the run's measurer; None, everyone whom the NetworkPolicies let through")
 	flags.StringVar(&o.guestConsoles, "guest-consoles", consolesInMessage, "where the last lines of a guest's console are shown that ends its run: Message, in the conditions and events of the run; None, nowhere, and the manager reads no pod's log")
-	flags.IntVar(&o.logLevel, "log-level", 0, "0 state changes, 1 decisions, 4 mechanics")
-	flags.StringVar(&o.logFormat, "log-format", "json", "json or text")
+	flags.BoolVar(&o.defaults.AwaitsArchive, "await-archive", false, "delete runs and executions by their time to live and by limits of history only when the results service has archived them")
+	flags.BoolVar(&o.defaults.RemovesTrials, "remove-archived-trials", false, "delete the ConfigMaps with the trials of a run when the archive has its whole document; figures and plan stay")
+	o.log.Add(flags)
 	if err := flags.Parse(arguments); err != nil {
 		return nil, err
 	}
@@ -160,8 +145,9 @@ func (o *options) complete() error {
 		return fmt.Errorf("flag -guest-consoles is %q, want Message or None", o.guestConsoles)
 	case o.apiServerAccess != accessDiscovered && o.apiServerAccess != accessAny:
 		return fmt.Errorf("flag -api-server-access is %q, want Discovered or Any", o.apiServerAccess)
-	case o.logFormat != "json" && o.logFormat != "text":
-		return fmt.Errorf("flag -log-format is %q, want json or text", o.logFormat)
+	}
+	if err := o.log.Check(); err != nil {
+		return err
 	}
 	policies := []corev1.PullPolicy{"", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever}
 	if o.defaults.ImagePullPolicy = corev1.PullPolicy(o.pullPolicy); !slices.Contains(policies, o.defaults.ImagePullPolicy) {
@@ -210,13 +196,4 @@ func (o *options) complete() error {
 		return errors.New("flag -metrics-service is for metrics over HTTPS whose certificate the manager keeps: leave it out, or set -metrics-secure and no -metrics-certificate")
 	}
 	return nil
-}
-
-// logger returns a logger that writes lines up to the configured level.
-func (o *options) logger(output io.Writer) logr.Logger {
-	handling := &slog.HandlerOptions{Level: slog.Level(-o.logLevel)}
-	if o.logFormat == "text" {
-		return logr.FromSlogHandler(slog.NewTextHandler(output, handling))
-	}
-	return logr.FromSlogHandler(slog.NewJSONHandler(output, handling))
 }

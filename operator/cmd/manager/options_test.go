@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"crypto/tls"
-	"encoding/json"
 	"io"
 	"strings"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/commandline"
 	"vnfbench.io/operator/internal/controller/watches"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plan"
@@ -32,7 +31,7 @@ func TestParse(t *testing.T) {
 	if len(o.registries) != 2 || o.subjectFolder != "/etc/r" {
 		t.Errorf("registries %v, folder %q", o.registries, o.subjectFolder)
 	}
-	if diff := cmp.Diff(list{"a", "b", "c"}, o.namespaces); diff != "" {
+	if diff := cmp.Diff(commandline.List{"a", "b", "c"}, o.namespaces); diff != "" {
 		t.Error(diff)
 	}
 	settings, err := o.manager(watches.New(clock.RealClock{}), o.keeper("home", clock.RealClock{}))
@@ -132,20 +131,5 @@ func TestParseRefuses(t *testing.T) {
 				t.Error("no error")
 			}
 		})
-	}
-}
-
-func TestLogIsJSON(t *testing.T) {
-	var output bytes.Buffer
-	o := &options{logFormat: "json", logLevel: 1}
-	log := o.logger(&output)
-	log.V(1).Info("Deciding", "action", "Plan")
-	log.V(4).Info("Reading")
-	var line map[string]any
-	if err := json.Unmarshal(output.Bytes(), &line); err != nil {
-		t.Fatalf("not one line of JSON: %v\n%s", err, output.String())
-	}
-	if line["action"] != "Plan" {
-		t.Errorf("got %v", line)
 	}
 }

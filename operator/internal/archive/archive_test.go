@@ -193,7 +193,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestFailures checks what a folder's failures are called. Root may write everywhere, so that a folder in the way of a file stands for what cannot be written.
+// TestFailures checks what a folder's failures are called. Root may write everywhere, so a file in the way of the folder represents what cannot be written.
 func TestFailures(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "archive")
 	a, key := opened(t, "file://"+folder), archive.RunKey("lab", "router", uid)

@@ -31,8 +31,8 @@ var deniedCodes = map[string]bool{
 	"AccessDenied": true, "InvalidAccessKeyId": true, "SignatureDoesNotMatch": true, "ExpiredToken": true, "InvalidToken": true, "AuthorizationHeaderMalformed": true,
 }
 
-// classify puts what an error means before it. A driver tells apart what is not found and what may pass; most of them do not name a bucket that is
-// missing, so the bucket is asked.
+// classify puts what an error means before it. Most drivers do not distinguish a bucket that is
+// missing from an object that is, so the bucket is asked.
 func (a *Archive) classify(ctx context.Context, err error) error {
 	var status interface{ HTTPStatusCode() int }
 	var code interface{ ErrorCode() string }

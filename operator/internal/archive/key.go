@@ -26,7 +26,7 @@ const (
 	Suite Kind = report.SuiteKind
 )
 
-// RunKey returns the key of a run's document. No two runs have the same: the UID tells apart those of one name.
+// RunKey returns the key of a run's document. No two runs have the same: the UID distinguishes those of one name.
 func RunKey(namespace, name, uid string) string { return key(folderOfRuns, namespace, name, uid) }
 
 // SuiteKey returns the key of the document of an execution of a suite.

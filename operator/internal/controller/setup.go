@@ -142,6 +142,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defa
 			return fmt.Errorf("registering metrics: %w", err)
 		}
 	}
+	if defaults.AwaitsArchive {
+		if err := registry.Register(awaitingArchive(mgr.GetClient(), mgr.Elected())); err != nil {
+			return fmt.Errorf("registering metrics: %w", err)
+		}
+	}
 	clientset, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("making a client for consoles: %w", err)
@@ -172,7 +177,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defa
 	if err := executions.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the BenchmarkSuiteRun controller: %w", err)
 	}
-	suites := &suite.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Subjects: subjects, Clock: clock, Recorder: mgr.GetEventRecorder("vnfbench")}
+	suites := &suite.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Subjects: subjects, Clock: clock, Recorder: mgr.GetEventRecorder("vnfbench"), AwaitsArchive: defaults.AwaitsArchive}
 	if err := suites.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the BenchmarkSuite controller: %w", err)
 	}

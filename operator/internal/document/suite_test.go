@@ -20,7 +20,7 @@ import (
 // executed returns the document of an execution with one cell.
 func executed() report.SuiteDocument {
 	e := &v1alpha1.BenchmarkSuiteRun{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "nightly-1", UID: "u", Labels: map[string]string{v1alpha1.LabelSuite: "nightly"}}}
-	e.Spec.Template.Matrix.Axes = []v1alpha1.SuiteAxis{{Name: "size", Path: "traffic.frameBytes"}}
+	e.Spec.Template.Matrix.Axes = []v1alpha1.Axis{{Name: "size", Path: "traffic.frameBytes"}}
 	e.Status.Cells = []v1alpha1.SuiteCell{{Name: "64", Values: map[string]v1alpha1.AxisLabel{"size": "64"}, State: v1alpha1.MeasurementSucceeded, FramesPerSecond: ptr.To[int64](1000), Measurements: []v1alpha1.SuiteMeasurement{{State: v1alpha1.MeasurementSucceeded, Attempts: 1}}}}
 	e.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSucceeded}}
 	return report.BuildSuite(e, map[string]report.RunOutcome{}, nil, "1.2.3", time.Unix(0, 0))

@@ -104,6 +104,10 @@ type Defaults struct {
 	AgentTokens bool
 	// WithoutConsoles leaves what guests print out of the messages of runs.
 	WithoutConsoles bool
+	// AwaitsArchive keeps what has ended from being deleted by its time to live or by a limit of history before the archive has its document.
+	AwaitsArchive bool
+	// RemovesTrials deletes the trials of a run when the archive has the whole document.
+	RemovesTrials bool
 	// Protocol is this operator's measure.Protocol; a measurer must have it too. Empty: it is not
 	// checked.
 	Protocol string

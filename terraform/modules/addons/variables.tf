@@ -4,7 +4,7 @@ variable "vnfbench" {
     - `registry`: where `make push REGISTRY=...` has put the images. Example: "registry.example.com/lab".
     - `repository`: the path below it.
     - `tag`: the tag that `make push` has printed.
-    - `digests`: pin single images whatever the tag: manager, measurer, vnf, vnf-guest, endpoint, neighbor, neighbor-guest.
+    - `digests`: pin single images whatever the tag: manager, measurer, vnf, vnf-guest, endpoint, neighbor, neighbor-guest, results.
     - `pull_secrets`: names of Secrets in the namespace vnfbench-system and in those of runs.
     - `values`: further values of the chart, as YAML documents. They end up in the state: no secrets here.
   EOT
@@ -28,9 +28,9 @@ variable "vnfbench" {
   }
   validation {
     condition = alltrue([for name, digest in var.vnfbench.digests :
-      contains(["manager", "measurer", "vnf", "vnf-guest", "endpoint", "neighbor", "neighbor-guest"], name) && can(regex("^sha256:[0-9a-f]{64}$", digest))
+      contains(["manager", "measurer", "vnf", "vnf-guest", "endpoint", "neighbor", "neighbor-guest", "results"], name) && can(regex("^sha256:[0-9a-f]{64}$", digest))
     ])
-    error_message = "vnfbench.digests names manager, measurer, vnf, vnf-guest, endpoint, neighbor or neighbor-guest, each with sha256: and 64 hexadecimal digits."
+    error_message = "vnfbench.digests names manager, measurer, vnf, vnf-guest, endpoint, neighbor, neighbor-guest or results, each with sha256: and 64 hexadecimal digits."
   }
   validation {
     condition     = var.vnfbench.tag != "" || alltrue([for name in ["manager", "measurer", "vnf", "vnf-guest", "endpoint", "neighbor", "neighbor-guest"] : contains(keys(var.vnfbench.digests), name)])

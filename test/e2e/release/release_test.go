@@ -149,7 +149,7 @@ func compare(t *testing.T, first, second string) {
 // contents checks the images, bills of materials, manifests and packages of a release.
 func contents(t *testing.T, dist string) {
 	t.Helper()
-	for _, name := range []string{"manager", "measurer", "vnf", "endpoint", "neighbor"} {
+	for _, name := range []string{"manager", "measurer", "vnf", "endpoint", "neighbor", "results"} {
 		for _, architecture := range architectures() {
 			base := filepath.Join(dist, fmt.Sprintf("vnfbench-%s-%s-linux-%s", name, version, architecture))
 			if out := run(t, dist, os.Getenv("LAB"), "images", base+".oci.tar"); !strings.Contains(out, architecture) || !strings.Contains(out, "localhost/vnfbench/"+name+":"+version) {
@@ -172,7 +172,7 @@ func contents(t *testing.T, dist string) {
 			for _, p := range bill.Packages {
 				found[p.Name] = true
 			}
-			want := map[string]string{"manager": "sigs.k8s.io/controller-runtime", "measurer": "github.com/cilium/ebpf", "vnf": "github.com/vishvananda/netlink", "endpoint": "iperf3", "neighbor": "stress-ng"}[name]
+			want := map[string]string{"manager": "sigs.k8s.io/controller-runtime", "measurer": "github.com/cilium/ebpf", "vnf": "github.com/vishvananda/netlink", "endpoint": "iperf3", "neighbor": "stress-ng", "results": "gocloud.dev"}[name]
 			if !found[want] || !found["stdlib"] || !strings.HasPrefix(bill.Version, "SPDX-2") {
 				t.Errorf("the bill of materials of %s for %s has no %s, or not Go's own library, among %d packages", name, architecture, want, len(found))
 			}
@@ -325,7 +325,7 @@ func serve(t *testing.T) string {
 func pushed(t *testing.T, folder, registry string) {
 	t.Helper()
 	rendered := run(t, folder, "helm", "template", "vnfbench", "dist/vnfbench-chart-"+version+".tgz", "--kube-version", "1.34.0", "-f", "values.yaml")
-	for _, name := range []string{"manager", "measurer", "vnf", "endpoint", "neighbor"} {
+	for _, name := range []string{"manager", "measurer", "vnf", "endpoint", "neighbor", "results"} {
 		reference := fmt.Sprintf("%s/lab/vnfbench/%s", registry, name)
 		digest := strings.TrimSpace(run(t, folder, "crane", "digest", reference+":"+version))
 		if !strings.Contains(rendered, reference+"@"+digest) {

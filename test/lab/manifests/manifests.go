@@ -1,5 +1,5 @@
 // Package manifests holds the objects that every lab's cluster begins with,
-// Multus's kind and rights and CoreDNS, and the one that asks for KubeVirt.
+// Multus's kind and rights, CoreDNS and a volume, and the one that asks for KubeVirt.
 package manifests
 
 import _ "embed"
@@ -14,6 +14,11 @@ var Multus string
 //
 //go:embed coredns.yaml
 var CoreDNS string
+
+// Volume is that of the archive of results.
+//
+//go:embed volume.yaml
+var Volume string
 
 // KubeVirt is a template of the object that asks virt-operator to deploy KubeVirt.
 //

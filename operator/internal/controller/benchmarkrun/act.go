@@ -63,6 +63,8 @@ func (r *Reconciler) act(ctx context.Context, s *scope, d decision) (decision, e
 		err = r.unlessTerminating(ctx, s, r.stopPods(ctx, s))
 	case actRelease:
 		err = r.unlessTerminating(ctx, s, r.release(ctx, s))
+	case actRemoveTrials:
+		err = r.deleteAll(ctx, s, s.archived)
 	case actExpire:
 		err = client.IgnoreNotFound(r.Client.Delete(ctx, s.run, client.Preconditions{UID: &s.run.UID}))
 	}

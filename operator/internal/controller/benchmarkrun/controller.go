@@ -137,6 +137,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if d.unarchived {
+		r.Recorder.Eventf(s.run, nil, corev1.EventTypeWarning, v1alpha1.ReasonKeptUnarchived, string(actExpire),
+			"spec.ttlSecondsAfterFinished is over, and the run is kept until the archive has its document: its condition Archived says what that waits for")
+	}
 	// A verdict is no error of the operator, whatever it says: its log line is that of logDecision.
 	return ctrl.Result{RequeueAfter: d.after}, nil
 }

@@ -44,6 +44,8 @@ const (
 	actStopPods action = "StopPods"
 	// actRelease deletes what the pods needed, and releases the testbed.
 	actRelease action = "Release"
+	// actRemoveTrials deletes the trials that the archive has.
+	actRemoveTrials action = "RemoveTrials"
 	// actExpire deletes the run, whose time to live is over.
 	actExpire action = "Expire"
 )
@@ -62,6 +64,8 @@ type decision struct {
 	measured bool
 	// chain is the state of the chain while it is not ready.
 	chain *cause
+	// unarchived is true if the run's time to live is over, and it is kept until it is archived.
+	unarchived bool
 }
 
 // cause is a documented reason with its sentence.
@@ -100,9 +104,17 @@ func decideFinished(s *scope) decision {
 	next := decision{action: actWait}
 	if ttl := s.run.Spec.TTLSecondsAfterFinished; ttl != nil && s.run.Status.CompletionTime != nil {
 		next.after = s.run.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(s.now)
-		if next.after <= 0 {
+		switch {
+		case next.after <= 0 && s.awaitsArchive && !queue.Archived(s.run):
+			// The change of the condition triggers the run.
+			next = decision{action: actWait, after: max(0, next.after+queue.ArchiveOverdue)}
+			next.unarchived = next.after == 0
+		case next.after <= 0:
 			next = decision{action: actExpire}
 		}
+	}
+	if next.action == actWait && len(s.archived) > 0 {
+		next.action = actRemoveTrials
 	}
 	return tearDownThen(s, next)
 }

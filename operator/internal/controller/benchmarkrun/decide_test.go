@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -70,6 +71,14 @@ func notReady(s *scope) {
 	s.testbed.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "no node"}}
 }
 
+func awaitsArchive(s *scope) { s.awaitsArchive = true }
+
+func archivedTrials(s *scope) { s.archived = []chain.Object{configMapNamed(s.names.Results)} }
+
+func archived(s *scope) {
+	s.run.Status.Conditions = append(s.run.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionArchived, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonStored})
+}
+
 func TestDecide(t *testing.T) {
 	const success, failure = metav1.ConditionTrue, metav1.ConditionFalse
 	checkDecisions(t, map[string]decisionTest{
@@ -85,6 +94,12 @@ func TestDecide(t *testing.T) {
 		"finished and released":            {newScope(finished(success, "Succeeded")), actWait, "", 0},
 		"time to live is left":             {newScope(finished(success, "Succeeded"), ttl(60), after(20*time.Second)), actWait, "", 40 * time.Second},
 		"time to live is over":             {newScope(finished(success, "Succeeded"), ttl(60), after(time.Minute)), actExpire, "", 0},
+		"time to live is over, archiving":  {newScope(finished(success, "Succeeded"), awaitsArchive, ttl(60), after(2*time.Minute)), actWait, "", 9 * time.Minute},
+		"not archived for long":            {newScope(finished(success, "Succeeded"), awaitsArchive, ttl(60), after(time.Hour)), actWait, "", 0},
+		"archived":                         {newScope(finished(success, "Succeeded"), awaitsArchive, archived, ttl(60), after(time.Hour)), actExpire, "", 0},
+		"trials that are archived":         {newScope(finished(success, "Succeeded"), archived, ttl(60), after(20*time.Second), archivedTrials), actRemoveTrials, "", 40 * time.Second},
+		"archived trials of an old run":    {newScope(finished(success, "Succeeded"), archived, ttl(60), after(time.Hour), archivedTrials), actExpire, "", 0},
+		"archived trials, pods left":       {newScope(launched, finished(success, "Succeeded"), archivedTrials), actStopPods, "", podCheckInterval},
 		"time to live of 0 waits for pods": {newScope(launched, finished(success, "Succeeded"), ttl(0)), actStopPods, "", podCheckInterval},
 		"no testbed":                       {newScope(noTestbed), actWait, v1alpha1.ReasonTestbedNotFound, 0},
 		"no default testbed":               {newScope(noTestbed, namesNone), actWait, v1alpha1.ReasonNoDefaultTestbed, 0},

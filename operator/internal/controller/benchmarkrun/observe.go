@@ -30,9 +30,9 @@ import (
 func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*scope, error) {
 	// Only in memory: what the user wrote stays in the cluster.
 	run.Spec.Experiment.Measurements = run.Spec.Experiment.Measurements.Filled()
-	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run)}
+	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run), awaitsArchive: r.Defaults.AwaitsArchive}
 	for _, read := range []func(context.Context, *scope) error{
-		r.readWorkloads, r.readVMs, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readQueue, r.readBaseline, r.readInput, r.readIssuer, r.readAPIServer, r.readRights, r.readJobEvents, r.readEvents, r.readConsole,
+		r.readWorkloads, r.readVMs, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readArchived, r.readQueue, r.readBaseline, r.readInput, r.readIssuer, r.readAPIServer, r.readRights, r.readJobEvents, r.readEvents, r.readConsole,
 	} {
 		if err := read(ctx, s); err != nil {
 			return nil, err

@@ -29,6 +29,11 @@ type scope struct {
 	// workloadNames are those of launches, once they are computed.
 	workloadNames []string
 
+	// awaitsArchive keeps the run until it is archived, whatever its time to live.
+	awaitsArchive bool
+	// archived are the ConfigMaps with trials that the archive has too; read only where they are to be deleted.
+	archived []chain.Object
+
 	// testbed is the one that the run names, or else the cluster's default; nil if there is
 	// none.
 	testbed *v1alpha1.Testbed

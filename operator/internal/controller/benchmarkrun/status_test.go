@@ -80,6 +80,11 @@ func TestConditionsByState(t *testing.T) {
 	}
 }
 
+// notArchived has the condition of a results service whose archive is away.
+func notArchived(s *scope) {
+	s.run.Status.Conditions = append(s.run.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionArchived, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonArchiveUnavailable, Message: "no answer"})
+}
+
 // TestGitOpsHealth checks how GitOps tools see a run, with the expressions and scripts of config/gitops.
 func TestGitOpsHealth(t *testing.T) {
 	type verdict struct {
@@ -108,6 +113,7 @@ func TestGitOpsHealth(t *testing.T) {
 		"port missing":          {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonPortMissing))), failed},
 		"chain failed":          {newScope(launched, withRecords(open)), failed},
 		"generator unreliable":  {newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonGeneratorUnreliable)), functions(ready, ready)), failed},
+		"success, not archived": {newScope(launched, withRecords(done), functions(ready, ready), notArchived), current},
 		"no BPF":                {newScope(launched, withRecords(gaveUp(v1alpha1.ReasonCannotLoadBPF))), failed},
 	}
 	recorded := map[string]gitopstest.ArgoCD{}

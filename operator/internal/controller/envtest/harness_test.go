@@ -66,6 +66,10 @@ type lab struct {
 	watched []string
 	// priorityClass is the PriorityClass of runs; none as default.
 	priorityClass string
+	// awaitsArchive keeps what has ended until it is archived.
+	awaitsArchive bool
+	// removesTrials deletes trials that are archived.
+	removesTrials bool
 	// registry has the images whose labels the operator may read.
 	registry *httptest.Server
 	// cached has the type of each object that the operator's caches hold.
@@ -132,7 +136,7 @@ func (l *lab) startOperator(further ...func(ctrl.Manager) manager.Runnable) {
 	})
 	l.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(l.ctx)
-	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1", GuestImage: "registry.test/vnf-guest:1", EndpointImage: "registry.test/endpoint:1", NeighborImage: "registry.test/neighbor:1", NeighborGuestImage: "registry.test/neighbor-guest:1", Protocol: measure.Protocol(), AgentTokens: true, APIServerDiscovered: true, PriorityClassName: l.priorityClass}
+	defaults := plan.Defaults{TrafficImage: "registry.test/measurer:1", FunctionImage: "registry.test/vnf:1", GuestImage: "registry.test/vnf-guest:1", EndpointImage: "registry.test/endpoint:1", NeighborImage: "registry.test/neighbor:1", NeighborGuestImage: "registry.test/neighbor-guest:1", Protocol: measure.Protocol(), AgentTokens: true, APIServerDiscovered: true, PriorityClassName: l.priorityClass, AwaitsArchive: l.awaitsArchive, RemovesTrials: l.removesTrials}
 	allowed, err := subject.ParseRegistries([]string{l.registry.URL})
 	l.Expect(err).NotTo(HaveOccurred())
 	l.Expect(controller.Setup(ctx, mgr, l.clock, defaults, l.namespace, subject.NewReader(allowed, ""), l.watched, nil, prometheus.NewRegistry())).To(Succeed())

@@ -36,6 +36,7 @@ import (
 var (
 	config   *rest.Config
 	operator *rest.Config
+	results  *rest.Config
 	cluster  client.Client
 )
 
@@ -85,6 +86,10 @@ func run(m *testing.M) int {
 	}
 	if operator, err = operatorUser(environment); err != nil {
 		fmt.Fprintln(os.Stderr, "making the operator's user:", err)
+		return 1
+	}
+	if results, err = resultsUser(environment); err != nil {
+		fmt.Fprintln(os.Stderr, "making the user of the results service:", err)
 		return 1
 	}
 	if err := installOwnerPolicy(); err != nil {
@@ -214,6 +219,28 @@ func operatorUser(environment *envtest.Environment) (*rest.Config, error) {
 		}
 	}
 	return user.Config(), nil
+}
+
+// resultsUser makes a user who has exactly the role of the results service.
+func resultsUser(environment *envtest.Environment) (*rest.Config, error) {
+	user, err := environment.AddUser(envtest.User{Name: "results"}, &rest.Config{QPS: -1})
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := os.ReadFile("../../../../charts/vnfbench/files/rbac/results/role.yaml")
+	if err != nil {
+		return nil, err
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := yaml.UnmarshalStrict(manifest, role); err != nil {
+		return nil, err
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "results"}},
+	}
+	return user.Config(), errors.Join(cluster.Create(context.Background(), role), cluster.Create(context.Background(), binding))
 }
 
 // bindInNamespace gives the operator's user a Role in the namespace that it has in an installation.

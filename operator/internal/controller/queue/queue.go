@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -39,6 +40,14 @@ func Wants(run *v1alpha1.BenchmarkRun) bool {
 func Occupies(run *v1alpha1.BenchmarkRun) bool {
 	return meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionAdmitted)
 }
+
+// Archived reports whether the archive has the run's document.
+func Archived(run *v1alpha1.BenchmarkRun) bool {
+	return meta.IsStatusConditionTrue(run.Status.Conditions, v1alpha1.ConditionArchived)
+}
+
+// ArchiveOverdue is how long the archive has for a document before it is said that a run is kept because of it.
+const ArchiveOverdue = 10 * time.Minute
 
 // Holds reports whether the testbed's status names the run.
 func Holds(testbed *v1alpha1.Testbed, run *v1alpha1.BenchmarkRun) bool {

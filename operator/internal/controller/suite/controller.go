@@ -55,6 +55,8 @@ type Reconciler struct {
 	Subjects Subjects
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
+	// AwaitsArchive keeps executions that are more than the limits until they are archived.
+	AwaitsArchive bool
 
 	// judging is held by the suite that is judged: the points of one may take as much memory as there is for all, and who may write suites
 	// decides how many there are.
@@ -94,7 +96,7 @@ func suiteOfConfirmation(_ context.Context, object client.Object) []reconcile.Re
 var executionChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.BenchmarkSuiteRun), e.ObjectNew.(*v1alpha1.BenchmarkSuiteRun)
 	was, is := outcome(before), outcome(after)
-	return before.Spec.Suspend != after.Spec.Suspend || (before.Status.Subject == nil) != (after.Status.Subject == nil) || !before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+	return before.Spec.Suspend != after.Spec.Suspend || isArchived(before) != isArchived(after) || (before.Status.Subject == nil) != (after.Status.Subject == nil) || !before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
 		(was == nil) != (is == nil) || was != nil && (was.Status != is.Status || was.Reason != is.Reason)
 }}
 
@@ -135,7 +137,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // observe reads everything. Nothing else reads, except for what has the name of the next execution, or is kept of it.
 func (r *Reconciler) observe(ctx context.Context, object *v1alpha1.BenchmarkSuite) (*scope, error) {
-	s := &scope{now: r.Clock.Now(), suite: object}
+	s := &scope{now: r.Clock.Now(), suite: object, awaitsArchive: r.AwaitsArchive}
 	var list v1alpha1.BenchmarkSuiteRunList
 	if err := r.Client.List(ctx, &list, client.InNamespace(object.Namespace), client.MatchingLabels{v1alpha1.LabelSuite: object.Name}); err != nil {
 		return nil, fmt.Errorf("listing its executions: %w", err)

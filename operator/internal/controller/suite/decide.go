@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -217,11 +218,16 @@ func (s *scope) surplus() []*v1alpha1.BenchmarkSuiteRun {
 			continue
 		}
 		succeeded := outcome(e).Status == "True"
-		if keep[succeeded]--; keep[succeeded] < 0 && s.isSeen(e) {
+		if keep[succeeded]--; keep[succeeded] < 0 && s.isSeen(e) && (!s.awaitsArchive || isArchived(e)) {
 			out = append(out, e)
 		}
 	}
 	return out
+}
+
+// isArchived reports whether the archive has the documents of an execution and of its runs.
+func isArchived(execution *v1alpha1.BenchmarkSuiteRun) bool {
+	return meta.IsStatusConditionTrue(execution.Status.Conditions, v1alpha1.ConditionArchived)
 }
 
 // isSeen reports whether the status has the outcome of an execution that may be deleted: that of the latest one is the suite's own. With

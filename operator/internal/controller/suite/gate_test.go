@@ -382,6 +382,15 @@ func TestLatestExecutionStays(t *testing.T) {
 	if got := newScope(done, seen).surplus(); len(got) != 1 {
 		t.Errorf("without spec.regression %d executions are deleted", len(got))
 	}
+	awaits := newScope(done, seen)
+	awaits.awaitsArchive = true
+	if got := awaits.surplus(); len(got) != 0 {
+		t.Errorf("%d executions are deleted before they are archived", len(got))
+	}
+	awaits.executions[0].Status.Conditions = append(awaits.executions[0].Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionArchived, Status: metav1.ConditionTrue})
+	if got := awaits.surplus(); len(got) != 1 {
+		t.Errorf("%d executions are deleted when they are archived", len(got))
+	}
 	s := newScope(judged(func(r *v1alpha1.RegressionStatus) { r.Digest = "before it was accepted" }), seen)
 	d := decide(s)
 	if d.action != actJudge || s.toJudge() != "nightly-1" {

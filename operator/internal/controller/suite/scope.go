@@ -26,6 +26,8 @@ type scope struct {
 	suite *v1alpha1.BenchmarkSuite
 	// executions are the suite's own that exist, in the order of their numbers.
 	executions []*v1alpha1.BenchmarkSuiteRun
+	// awaitsArchive keeps executions until they are archived.
+	awaitsArchive bool
 	// digest is that of the template.
 	digest string
 	// cells is the number of cells, 0 with a problem.

@@ -81,6 +81,7 @@ func testbedOfRun(_ context.Context, run client.Object) []reconcile.Request {
 var runChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.BenchmarkRun), e.ObjectNew.(*v1alpha1.BenchmarkRun)
 	return before.UID != after.UID || before.TestbedName() != after.TestbedName() ||
+		queue.Archived(before) != queue.Archived(after) ||
 		queue.Wants(before) != queue.Wants(after) || queue.Occupies(before) != queue.Occupies(after) ||
 		!equality.Semantic.DeepEqual(before.Status.Plan, after.Status.Plan) || !before.Status.StartTime.Equal(after.Status.StartTime) ||
 		!equality.Semantic.DeepEqual(found(before), found(after))
@@ -147,6 +148,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	if err := r.patchStatus(ctx, s, d); err != nil && !apierrors.IsConflict(err) {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if s.awaiting() > 0 {
+		// The same text each time: then it is one event with a count.
+		r.Recorder.Eventf(testbed, nil, corev1.EventTypeWarning, v1alpha1.ReasonKeptUnarchived, string(actPrune),
+			"there are more finished runs than spec.historyLimit, and the oldest are kept until the archive has their documents: their conditions Archived say what that waits for")
 	}
 	if !r.prune(ctx, s, d.runs) && (d.after == 0 || d.after > pruneInterval) {
 		d.after = pruneInterval

@@ -36,13 +36,35 @@ func countsForHistory(run *v1alpha1.BenchmarkRun) bool {
 	return queue.Finished(run) && !queue.Occupies(run) && run.DeletionTimestamp.IsZero() && run.Annotations[v1alpha1.AnnotationKeep] != "true"
 }
 
+// awaitsArchive reports whether a run that has ended is kept until the archive has its document. It does not count for historyLimit: a limit with
+// runs that cannot be deleted would take it out on those that are archived.
+func (s *scope) awaitsArchive(run *v1alpha1.BenchmarkRun) bool {
+	return s.defaults.AwaitsArchive && !queue.Archived(run)
+}
+
+// awaiting returns how many runs would be deleted if they were archived, of those that ended a while ago.
+func (s *scope) awaiting() int {
+	kept, archived := 0, 0
+	for i := range s.runs {
+		switch run := &s.runs[i]; {
+		case !countsForHistory(run):
+		case s.awaitsArchive(run) && s.now.Sub(endOf(run)) < queue.ArchiveOverdue:
+		case s.awaitsArchive(run):
+			kept++
+		default:
+			archived++
+		}
+	}
+	return min(kept, max(0, kept+archived-s.historyLimit()))
+}
+
 // surplus returns the finished runs to delete, of which there are more than historyLimit: each time the oldest
 // of the namespace that has most of them. So the runs of one namespace cannot push out those of another that has fewer.
 func (s *scope) surplus() []*v1alpha1.BenchmarkRun {
 	history, number := map[string][]*v1alpha1.BenchmarkRun{}, 0
 	for i := range s.runs {
 		run := &s.runs[i]
-		if countsForHistory(run) && !s.needed[client.ObjectKeyFromObject(run)] {
+		if countsForHistory(run) && !s.awaitsArchive(run) && !s.needed[client.ObjectKeyFromObject(run)] {
 			history[run.Namespace] = append(history[run.Namespace], run)
 			number++
 		}

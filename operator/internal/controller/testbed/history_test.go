@@ -50,6 +50,27 @@ func compared(name string) with {
 	}
 }
 
+func awaitsArchive(s *scope) { s.defaults.AwaitsArchive = true }
+
+func archived(r *v1alpha1.BenchmarkRun) {
+	r.Status.Conditions = append(r.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionArchived, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonStored})
+}
+
+// TestAwaiting checks that it is said after a while, and not of each run that has just ended, that runs are kept because of the archive.
+func TestAwaiting(t *testing.T) {
+	s := newScope(awaitsArchive, keeps(1), run("a", 1, ended(1)), run("b", 2, ended(2)), run("c", 3, ended(3), archived))
+	end := endOf(&s.runs[1])
+	for wait, want := range map[time.Duration]int{time.Minute: 0, time.Hour: 2} {
+		if s.now = end.Add(wait); s.awaiting() != want {
+			t.Errorf("after %s %d runs wait, want %d", wait, s.awaiting(), want)
+		}
+	}
+	s.defaults.AwaitsArchive = false
+	if s.awaiting() != 0 {
+		t.Error("without an archive runs wait for it")
+	}
+}
+
 func TestHistoryLimit(t *testing.T) {
 	holds := is(v1alpha1.ConditionAdmitted, metav1.ConditionTrue)
 	tests := map[string]struct {
@@ -64,6 +85,8 @@ func TestHistoryLimit(t *testing.T) {
 		"one that goes already":           {newScope(keeps(1), run("a", 1, ended(1), goes), run("c", 3, ended(3))), ""},
 		"one that is kept":                {newScope(keeps(1), run("a", 1, ended(1), kept), run("b", 2, ended(2)), run("c", 3, ended(3))), "b"},
 		"a baseline":                      {newScope(keeps(1), compared("a"), run("a", 1, ended(1)), run("b", 2, ended(2)), run("c", 3, ended(3))), "b"},
+		"one that is not archived":        {newScope(awaitsArchive, keeps(1), run("a", 1, ended(1)), run("b", 2, ended(2), archived), run("c", 3, ended(3), archived)), "b"},
+		"none is archived":                {newScope(awaitsArchive, keeps(1), run("a", 1, ended(1)), run("b", 2, ended(2)), run("c", 3, ended(3))), ""},
 		"of the namespace with most":      {newScope(keeps(3), run("a", 1, ended(1), of("bench")), run("b", 2, ended(2)), run("c", 3, ended(3)), run("d", 4, ended(4))), "b"},
 		"of two with as many, the oldest": {newScope(keeps(3), run("a", 1, ended(2), of("bench")), run("b", 2, ended(4), of("bench")), run("c", 3, ended(1)), run("d", 4, ended(3))), "c"},
 	}

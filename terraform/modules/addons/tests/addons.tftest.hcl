@@ -32,7 +32,7 @@ run "everything" {
   variables {
     vnfbench = {
       registry     = "registry.example.com/lab"
-      digests      = { for name in ["manager", "measurer", "vnf", "vnf-guest", "endpoint", "neighbor", "neighbor-guest"] : name => "sha256:${join("", [for i in range(64) : "a"])}" }
+      digests      = { for name in ["manager", "measurer", "vnf", "vnf-guest", "endpoint", "neighbor", "neighbor-guest", "results"] : name => "sha256:${join("", [for i in range(64) : "a"])}" }
       pull_secrets = ["pull"]
       values       = ["log: {level: 1}"]
     }

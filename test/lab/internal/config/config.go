@@ -45,7 +45,12 @@ const (
 	CNIBinaryDir  = "/opt/cni/bin"
 	KubeBinaryDir = "/opt/lab/bin"
 	LogDir        = "/var/log/lab"
+	// VolumeDir is the volume of the archive of results.
+	VolumeDir = "/var/lib/vnfbench"
 )
+
+// NodeName is the node's name in the cluster.
+const NodeName = "node1"
 
 //go:embed templates
 var templates embed.FS

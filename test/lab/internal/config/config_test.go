@@ -81,4 +81,9 @@ func TestManifestsAgree(t *testing.T) {
 			t.Errorf("CoreDNS's manifest does not say %q", want)
 		}
 	}
+	for _, want := range []string{"path: " + config.VolumeDir, "values: [" + config.NodeName + "]"} {
+		if !strings.Contains(manifests.Volume, want+"}") {
+			t.Errorf("the volume's manifest does not say %q", want)
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"vnfbench.io/test/lab/internal/build"
 	"vnfbench.io/test/lab/internal/cache"
+	"vnfbench.io/test/lab/internal/config"
 	"vnfbench.io/test/lab/internal/enter"
 	"vnfbench.io/test/lab/internal/lockfile"
 	"vnfbench.io/test/lab/internal/progress"
@@ -46,7 +47,7 @@ type Lab struct {
 var ErrNotUp = errors.New("the lab is not up: run lab up")
 
 // nodeName is the node's name in the cluster.
-const nodeName = "node1"
+const nodeName = config.NodeName
 
 func (l Lab) path(elements ...string) string {
 	return filepath.Join(append([]string{l.StateDir}, elements...)...)

@@ -98,7 +98,7 @@ func (l Lab) ensureNode(ctx context.Context, made artifacts) (record, error) {
 }
 
 func (l Lab) applyManifests(ctx context.Context, r record) error {
-	return l.kubectl(r).apply(ctx, manifests.Multus, manifests.CoreDNS)
+	return l.kubectl(r).apply(ctx, manifests.Multus, manifests.CoreDNS, manifests.Volume)
 }
 
 func (l Lab) node() config.Node {

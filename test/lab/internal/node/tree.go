@@ -94,7 +94,7 @@ func mounts(spec Spec, specPath string) []mount {
 		overlay(spec.CNIDir, filepath.Join(spec.ScratchDir, "cni"), config.CNIBinaryDir),
 	}
 	// Outside the overlay: containerd and pods stack overlays themselves.
-	for _, dir := range []string{"/var/lib/etcd", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni", "/var/log/pods"} {
+	for _, dir := range []string{"/var/lib/etcd", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni", "/var/log/pods", config.VolumeDir} {
 		list = append(list, mount{filepath.Join(spec.DataDir, dir), dir, "", bind, ""})
 	}
 	// Addresses in use end with the network namespace.

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"vnfbench.io/operator/internal/controller/watches"
+)
+
+func TestParse(t *testing.T) {
+	o, err := parse(strings.Fields("-archive s3://lab -namespace a,b -metrics-bind-address 0 -shutdown-timeout 7s -log-format text"), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.archiveURL != "s3://lab" || o.namespaces.String() != "a,b" || o.shutdownTimeout != 7*time.Second {
+		t.Errorf("%+v", o)
+	}
+	settings, err := o.manager(watches.New(clock.RealClock{}), o.namespaces)
+	if err != nil || len(settings.Cache.DefaultNamespaces) != 2 || settings.Metrics.BindAddress != "0" || settings.LeaderElection {
+		t.Errorf("%+v, %v", settings, err)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for name, arguments := range map[string]string{
+		"no archive":      "",
+		"an argument":     "-archive mem:// start",
+		"log format":      "-archive mem:// -log-format xml",
+		"no time to stop": "-archive mem:// -shutdown-timeout 0s",
+		"unknown flag":    "-archive mem:// -bucket x",
+	} {
+		if _, err := parse(strings.Fields(arguments), io.Discard); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
