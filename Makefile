@@ -71,6 +71,8 @@ SEEDS ?= 40
 # How many devices of each class `make bench-statistics` draws, and how many repeats a run has.
 DEVICES ?= 1000
 REPEATS ?= 5
+# How many pairs of groups of each class `make bench-statistics` compares.
+GROUPS ?= 200
 # How many series of each kind `make bench-regression` judges, and how many the other methods.
 SERIES ?= 1000
 PEERS ?= 300
@@ -84,7 +86,7 @@ RUNS ?= 10,100,1000
 CELLS ?= 10,100,1000
 
 ##@ Start here
-.PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak
+.PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak e2e-namespaced
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -114,6 +116,10 @@ e2e-regression: prerequisites install ## Make 30 executions of a suite in the la
 
 e2e-soak: prerequisites install ## Measure for SOAK (3600) seconds in the lab; print memory of the manager and the measurer every minute, and the figures.
 	@$(LONG_E2E) SOAK='$(SOAK)' go test -count=1 -timeout 26h -v -run '^TestSoakInTheLab$$' .
+
+e2e-namespaced: prerequisites install ## Install the operator in the lab for some namespaces alone, delete one and take one out of the list while runs measure, and install it for all again.
+	@helm=$$(mktemp -d) && trap 'rm -rf "$$helm"' EXIT && ln -s $(HELM) "$$helm/helm" && \
+	  export PATH="$$helm:$$PATH" && $(LONG_E2E) go test -count=1 -timeout 60m -v -run '^TestNamespacedMode$$' .
 
 # What a test of test/e2e needs that is not in make e2e, because it takes long.
 LONG_E2E = cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH VNFBENCH_E2E_LONG=1
@@ -296,9 +302,10 @@ bench-search: ## Compare the search with the MLRsearch package on simulated devi
 	@test/scripts/prerequisites.sh go
 	@test/scripts/bench-search.sh -seeds $(SEEDS)
 
-bench-statistics: ## Print how often the 95 % interval of repeated runs holds the throughput of simulated devices, how often a baseline raises a false alarm and how often it finds a slower device; fails outside of 93 to 97 % without a known reason.
+bench-statistics: ## Print how often the 95 % interval of repeated runs holds the throughput of simulated devices, how often a baseline raises a false alarm and how often it finds a slower device, and the same of comparisons of GROUPS (200) pairs of groups of runs; fails outside of 93 to 97 % without a known reason, or with too many false alarms.
 	@test/scripts/prerequisites.sh go
 	@cd operator && go run ./hack/searchbench -statistics -seeds $(DEVICES) -repeats $(REPEATS)
+	@cd operator && go run ./hack/searchbench -groups -seeds $(GROUPS)
 
 bench-regression: ## Print how well regressions are found in SERIES (1000) simulated series of each kind, next to other methods in PEERS (300): false alarms, found within three runs, delay, extra runs; fails where a target is missed without a known reason.
 	@test/scripts/prerequisites.sh go

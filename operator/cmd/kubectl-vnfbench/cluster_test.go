@@ -261,6 +261,7 @@ func TestAgainstAPIServer(t *testing.T) {
 	}
 	s.checkReports(t)
 	s.checkComparison(t, final)
+	s.checkGroups(t, final)
 }
 
 // checkComparison compares a run with a new one.

@@ -109,19 +109,6 @@ func runName(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// runNames accepts the names of two or more different runs.
-func runNames(_ *cobra.Command, args []string) error {
-	if len(args) < 2 || slices.Contains(args, "") {
-		return fmt.Errorf("give the names of two BenchmarkRuns or more, not %d; `kubectl get benchmarkruns` lists them", len(args))
-	}
-	for i, name := range args {
-		if slices.Contains(args[:i], name) {
-			return fmt.Errorf("%q is named twice; each run has one column", name)
-		}
-	}
-	return nil
-}
-
 // completeFurtherRuns offers the names of the namespace's runs that are not on the line yet.
 func completeFurtherRuns(connect func() (*cluster, error)) cobra.CompletionFunc {
 	complete := completeRuns(connect)

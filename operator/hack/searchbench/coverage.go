@@ -84,7 +84,7 @@ func (c Class) Cover(ctx context.Context, method v1alpha1.SearchMethod, repeats,
 		}
 		slow := bed.Driver
 		slow.Seed += noiseOfSlower
-		slow.Device = slower{slow.Device}
+		slow.Device = scaled{slow.Device, slowerShare}
 		for _, later := range []struct {
 			driver *simulated.Driver
 			count  func(*Coverage, v1alpha1.VerdictResult)
@@ -158,17 +158,6 @@ func (c *Coverage) addSlower(result v1alpha1.VerdictResult) {
 	case v1alpha1.VerdictPassed:
 		c.Missed++
 	}
-}
-
-// slower is a device that does at a share of each load what the other one does at all of it.
-type slower struct{ simulated.Device }
-
-// Answer implements simulated.Device.
-func (d slower) Answer(q simulated.Question) simulated.Answer {
-	q.FramesPerSecond /= slowerShare
-	answer := d.Device.Answer(q)
-	answer.CapacityFramesPerSecond *= slowerShare
-	return answer
 }
 
 // repeatedRun returns the instructions of a run with the API's default goals.

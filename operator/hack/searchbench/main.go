@@ -9,6 +9,9 @@
 // often the 95 % interval of the throughput holds the truth, and how often a second run on the
 // same device, or on a slower one, fails against the first as its baseline. It fails where a class is
 // not between 93 and 97 %, unless expected.go has a reason why it is above.
+//
+// With -groups it compares groups of runs as "kubectl vnfbench compare" does, and prints how often equal devices are called better or
+// worse, and how often slower ones are found. It fails where there are too many false alarms.
 package main
 
 import (
@@ -28,21 +31,27 @@ func main() {
 	seeds := flag.Int("seeds", 40, "how many devices of each class are drawn")
 	coverage := flag.Bool("statistics", false, "print the coverage of the intervals of repeated runs, without a reference")
 	repeats := flag.Int("repeats", usualRepeats, "with -statistics, how many repeats a run has, 2 to 20")
-	named := flag.String("class", "", "with -statistics, only the classes whose name begins with this")
+	groups := flag.Bool("groups", false, "print how often comparisons of groups of runs are right, without a reference")
+	named := flag.String("class", "", "with -statistics or -groups, only the classes whose name begins with this")
 	strict := flag.Bool("strict", false, "fail where a class is worse")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: searchbench [-seeds N] [-strict] REFERENCE [ARGUMENT...]\n       searchbench [-seeds N] [-repeats N] [-class NAME] -statistics")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: searchbench [-seeds N] [-strict] REFERENCE [ARGUMENT...]\n       searchbench [-seeds N] [-repeats N] [-class NAME] -statistics\n       searchbench [-seeds N] [-class NAME] -groups")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
-	if *coverage && (*repeats < 2 || *repeats > 20 || *seeds < 1) {
+	switch {
+	case *coverage && (*repeats < 2 || *repeats > 20 || *seeds < 1):
 		err = errors.New("-statistics needs at least one device, and 2 to 20 repeats")
-	} else if *coverage {
+	case *coverage:
 		err = printStatistics(ctx, os.Stdout, *named, *repeats, *seeds)
-	} else {
+	case *groups && *seeds < 1:
+		err = errors.New("-groups needs at least one device")
+	case *groups:
+		err = printGroups(ctx, os.Stdout, *named, *seeds)
+	default:
 		err = run(ctx, *seeds, *strict, flag.Args())
 	}
 	if err != nil {

@@ -215,7 +215,7 @@ func TestNoiseWithinTheWidth(t *testing.T) {
 
 // TestSlower checks that a slower device's limit is its share of the other's.
 func TestSlower(t *testing.T) {
-	d := slower{simulated.HardCap{CapacityFramesPerSecond: 1e6}}
+	d := scaled{simulated.HardCap{CapacityFramesPerSecond: 1e6}, slowerShare}
 	for load, loss := range map[float64]float64{900_000: 0, 1_800_000: 0.5} {
 		got := d.Answer(simulated.Question{FramesPerSecond: load, Duration: time.Second})
 		if got.LossRatio != loss || got.CapacityFramesPerSecond != 900_000 {

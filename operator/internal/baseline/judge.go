@@ -8,16 +8,13 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/acceptance"
 	"vnfbench.io/operator/internal/figure"
+	"vnfbench.io/operator/internal/statistics"
 )
 
-const (
-	// maxLoadDifferencePercent is how far apart the loads of two figures may be. It is
-	// the default tolerance of a rate: loads may be as far apart as two throughputs that count as
-	// equally good.
-	maxLoadDifferencePercent = 5
-	// significantPartsPerMillion is the p-value from which a difference counts as chance: 5 %.
-	significantPartsPerMillion = 50_000
-)
+// maxLoadDifferencePercent is how far apart the loads of two figures may be. It is
+// the default tolerance of a rate: loads may be as far apart as two throughputs that count as
+// equally good.
+const maxLoadDifferencePercent = 5
 
 // Verdicts judges this run's figures by the earlier run's, in the order of Criteria. The figures
 // are those that Measured returns.
@@ -53,7 +50,7 @@ func judge(criterion v1alpha1.Criterion, f v1alpha1.BaselineFigure, measured []f
 		return acceptance.Undecided(verdict, v1alpha1.DoubtLoadsDiffer,
 			fmt.Sprintf("%s; not judged, because this run measured it at %d frames/s and the baseline at %d", verdict.Message, *f.MeasuredLoadFramesPerSecond, *f.BaselineLoadFramesPerSecond),
 			remedy)
-	case verdict.Result == v1alpha1.VerdictFailed && f.PValuePartsPerMillion != nil && *f.PValuePartsPerMillion >= significantPartsPerMillion:
+	case verdict.Result == v1alpha1.VerdictFailed && f.PValuePartsPerMillion != nil && *f.PValuePartsPerMillion >= statistics.SignificantPartsPerMillion:
 		return acceptance.Undecided(verdict, v1alpha1.DoubtChance, verdict.Message+"; chance explains the difference", "raise measurements.repeats in both runs")
 	}
 	if why := turning(verdict.Result, f); why != nil {
@@ -114,11 +111,13 @@ func unusable(f v1alpha1.BaselineFigure) (code v1alpha1.DoubtCode, why string) {
 
 // loadsDiffer reports whether the two runs measured at loads that differ too much.
 func loadsDiffer(f v1alpha1.BaselineFigure) bool {
-	if f.BaselineLoadFramesPerSecond == nil || f.MeasuredLoadFramesPerSecond == nil {
-		return false
-	}
-	apart := *f.MeasuredLoadFramesPerSecond - *f.BaselineLoadFramesPerSecond
-	return max(apart, -apart)*100 > *f.BaselineLoadFramesPerSecond*maxLoadDifferencePercent
+	return f.BaselineLoadFramesPerSecond != nil && f.MeasuredLoadFramesPerSecond != nil && LoadsDiffer(*f.BaselineLoadFramesPerSecond, *f.MeasuredLoadFramesPerSecond)
+}
+
+// LoadsDiffer reports whether what was measured at two loads, in frames per second, does not compare.
+func LoadsDiffer(first, second int64) bool {
+	apart := second - first
+	return max(apart, -apart)*100 > first*maxLoadDifferencePercent
 }
 
 // without returns figures that lack a doubt.

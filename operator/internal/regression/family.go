@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"vnfbench.io/operator/internal/series"
+	"vnfbench.io/operator/internal/statistics"
 )
 
 // Group is figures that moved together: at the same place, in the same direction.
@@ -57,21 +58,25 @@ func JudgeAll(settings Settings, all []series.Series, acknowledgements []Acknowl
 // chances returns the changes of a family that the procedure of Y. Benjamini and Y. Hochberg (Journal of the Royal Statistical Society B 57, 1995)
 // does not believe, and the largest chance with which it would.
 func (s Settings) chances(family []*Judgment) (unbelieved []*Judgment, limit float64) {
-	var changes []*Judgment
-	for _, j := range family {
+	chances := make([]float64, len(family))
+	for i, j := range family {
+		chances[i] = 1
 		if j.Change != nil {
-			changes = append(changes, j)
+			chances[i] = j.Change.Chance
 		}
 	}
-	slices.SortStableFunc(changes, func(a, b *Judgment) int { return cmp.Compare(a.Change.Chance, b.Change.Chance) })
-	believed := 0
-	share := func(count int) float64 { return s.FalseDiscoveryRate * float64(count) / float64(len(family)) }
-	for i, j := range changes {
-		if j.Change.Chance <= share(i+1) {
-			believed = i + 1
+	// A chance that is the limit is believed, however its share is rounded.
+	believed, most := 0, s.FalseDiscoveryRate*(1+1e-9)
+	for i, chance := range statistics.BenjaminiHochberg(chances) {
+		switch {
+		case family[i].Change == nil:
+		case chance <= most:
+			believed++
+		default:
+			unbelieved = append(unbelieved, family[i])
 		}
 	}
-	return changes[believed:], share(believed + 1)
+	return unbelieved, s.FalseDiscoveryRate * float64(believed+1) / float64(len(family))
 }
 
 // judgeAgain judges a series whose change its family explains as chance: the change takes more pairs, until its chance is within the limit. While they

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/comparison"
 	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/measure"
 )
@@ -68,11 +69,19 @@ func mustBuild(t *testing.T, run *v1alpha1.BenchmarkRun, records []measure.Recor
 
 func mustCompare(t *testing.T, docs ...Document) Comparison {
 	t.Helper()
-	c, err := Compare(docs, now)
+	c, err := Compare(columnsOf(docs...), comparison.AdjustNone, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// columnsOf returns a column for each run.
+func columnsOf(docs ...Document) (columns []Column) {
+	for _, doc := range docs {
+		columns = append(columns, Column{Name: doc.Run.Name, Documents: []Document{doc}})
+	}
+	return columns
 }
 
 func TestComparisonGolden(t *testing.T) {
@@ -96,20 +105,26 @@ func TestComparisonGolden(t *testing.T) {
 			if tc.format == FormatJSON {
 				text = linePerFigure(t, got.Bytes())
 			}
-			path := filepath.Join("testdata", "golden", name)
-			if *update {
-				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), text); diff != "" {
-				t.Errorf("%s (-want +got; -update writes it again):\n%s", path, diff)
-			}
+			checkGolden(t, name, text)
 		})
+	}
+}
+
+// checkGolden compares a text with a file, or writes it with -update.
+func checkGolden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("%s (-want +got; -update writes it again):\n%s", path, diff)
 	}
 }
 
@@ -268,35 +283,56 @@ func TestComparisonNotes(t *testing.T) {
 		"traffic":      {pod(func(d *Document) { d.Experiment.Traffic.Flows = 7 }), "Not the same traffic"},
 		"measurements": {pod(func(d *Document) { d.Experiment.Measurements.Repeats = 7 }), "Not the same measurements"},
 	} {
-		c := mustCompare(t, known(asPod(t)), tc.other)
-		if got := strings.Join(c.Notes, "\n"); tc.want == "" && got != "" || !strings.Contains(got, tc.want) || len(c.Notes) > 1 {
+		notes := comparisonNotes(columnsOf(known(asPod(t)), tc.other))
+		if got := strings.Join(notes, "\n"); tc.want == "" && got != "" || !strings.Contains(got, tc.want) || len(notes) > 1 {
 			t.Errorf("%s: notes are %q, want %q", name, got, tc.want)
 		}
 	}
 }
 
-// TestWithChange checks that the table shows a change if it has a meaning, a great one as a factor.
-func TestWithChange(t *testing.T) {
+// TestChangeWords checks that the table shows a change if it has a meaning, a great one as a factor, and never one as certain that was not tested.
+func TestChangeWords(t *testing.T) {
+	value := func(n int64) comparison.Cell { return comparison.Cell{Value: &n, N: 5} }
+	shown := func(of, ppm int64) comparison.Difference {
+		return comparison.Difference{Value: &of, PartsPerMillion: &ppm}
+	}
+	tested := func(verdict comparison.Verdict, adjusted *int64) comparison.Difference {
+		d := shown(-50, -250_000)
+		d.Verdict, d.PValuePartsPerMillion, d.AdjustedPValuePartsPerMillion = verdict, new(int64(12_345)), adjusted
+		d.LowerPartsPerMillion, d.UpperPartsPerMillion = new(int64(-262_000)), new(int64(-240_000))
+		return d
+	}
+	untested := func(d comparison.Difference, why comparison.Reason) comparison.Difference {
+		d.Verdict, d.WhyNotTested = comparison.Unclear, why
+		return d
+	}
 	for name, tc := range map[string]struct {
-		first, value *int64
-		floors       []bool
-		want         string
+		d           comparison.Difference
+		first, cell comparison.Cell
+		want        string
 	}{
-		"none":             {new(int64(5)), nil, nil, "-"},
-		"nothing to beat":  {nil, new(int64(5)), nil, "5"},
-		"from nothing":     {new(int64(0)), new(int64(5)), nil, "5"},
-		"the same":         {new(int64(5)), new(int64(5)), nil, "5"},
-		"less":             {new(int64(200)), new(int64(150)), nil, "150 (-25.0 %)"},
-		"many times":       {new(int64(2)), new(int64(90)), nil, "90 (×45)"},
-		"a floor":          {new(int64(200)), new(int64(150)), []bool{false, true}, "≥ 150"},
-		"next to a floor":  {new(int64(200)), new(int64(150)), []bool{true, false}, "150"},
-		"no floor at last": {new(int64(200)), new(int64(150)), []bool{false, false}, "150 (-25.0 %)"},
+		"no verdict":       {shown(-50, -250_000), value(200), value(150), "-25.0 %"},
+		"none":             {comparison.Difference{}, value(200), comparison.Cell{}, "-"},
+		"missing":          {untested(comparison.Difference{}, comparison.ReasonMissing), value(200), comparison.Cell{}, "-"},
+		"from nothing":     {comparison.Difference{Value: new(int64(5))}, value(0), value(5), "from 0"},
+		"the same":         {shown(0, 0), value(5), value(5), "0"},
+		"many times":       {shown(88, 44_000_000), value(2), value(90), "×45"},
+		"a floor":          {untested(comparison.Difference{}, comparison.ReasonFloor), value(200), value(150), "-"},
+		"once":             {untested(shown(-50, -250_000), comparison.ReasonNotRepeated), comparison.Cell{Value: new(int64(200)), N: 1}, value(150), "~ -25.0 % (n=1+5)"},
+		"worse":            {tested(comparison.Worse, nil), value(200), value(150), "-25.0 % ±1.2, worse (p=0.012, n=5+5)"},
+		"cannot tell":      {tested(comparison.Unclear, nil), value(200), value(150), "~ -25.0 % ±1.2 (p=0.012, n=5+5)"},
+		"of the adjusted":  {tested(comparison.Unclear, new(int64(250_000))), value(200), value(150), "~ -25.0 % ±1.2 (p=0.250, n=5+5)"},
+		"without interval": {untestedInterval(tested(comparison.Better, nil)), value(200), value(150), "-25.0 %, better (p=0.012, n=5+5)"},
 	} {
-		f := ComparedFigure{Values: []*int64{tc.first, tc.value}, Floors: tc.floors}
-		if got := f.withChange(1, count[int64], unicodeLetters); got != tc.want {
+		if got := changeWords(tc.d, tc.first, tc.cell, unicodeLetters); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
+}
+
+func untestedInterval(d comparison.Difference) comparison.Difference {
+	d.LowerPartsPerMillion, d.UpperPartsPerMillion = nil, nil
+	return d
 }
 
 // TestComparisonOfDifferences checks that the keys of differences and neighbors distinguish them, even if a run has fewer
@@ -366,7 +402,9 @@ func TestComparisonOfNewRuns(t *testing.T) {
 	if err := WriteComparison(&bytes.Buffer{}, c, FormatJUnit, Options{}); err == nil {
 		t.Error("a comparison is written as JUnit")
 	}
-	if _, err := Compare([]Document{doc}, now); err == nil {
-		t.Error("one run is compared")
+	for _, count := range []int{1, MaxColumns + 1} {
+		if _, err := Compare(columnsOf(slices.Repeat([]Document{doc}, count)...), comparison.AdjustNone, now); err == nil || !strings.Contains(err.Error(), "give 2 to 12") {
+			t.Errorf("%d columns: %v", count, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/comparison"
 	"vnfbench.io/operator/internal/figure"
 )
 
@@ -35,29 +37,51 @@ func WriteComparison(w io.Writer, c Comparison, format Format, opts Options) err
 	return fmt.Errorf("a comparison cannot be written in format %q", format)
 }
 
-// writeCSV writes a line for each figure and a column for each run.
+// writeCSV writes a line for each figure: the values of all columns, then what else is known of each column.
 func (c Comparison) writeCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	head := append([]string{"metric", "unit"}, keyHead()...)
-	for _, run := range c.Runs {
-		head = append(head, run.Name)
+	var more []string
+	for i, column := range c.Columns {
+		head = append(head, column.Name)
+		for _, name := range csvOfCell {
+			more = append(more, column.Name+" "+name)
+		}
+		if i > 0 {
+			for _, name := range csvOfDifference {
+				more = append(more, column.Name+" "+name)
+			}
+		}
 	}
 	// An error stays in the writer until the call of Error.
-	_ = out.Write(head)
+	_ = out.Write(append(head, more...))
 	for _, f := range c.Figures {
 		cells := append([]string{string(f.Metric), string(f.Unit)}, keyCells(f.key)...)
-		for _, value := range f.Values {
-			cell := ""
-			if value != nil {
-				cell = strconv.FormatInt(*value, 10)
+		more = nil
+		for i, cell := range f.Cells {
+			cells = append(cells, optional(cell.Value))
+			more = append(more, string(cell.Interval), optional(cell.Lower), optional(cell.Upper), count(cell.N), string(cell.Basis), codes(cell.Doubts))
+			if i == 0 {
+				continue
 			}
-			cells = append(cells, cell)
+			d := f.Differences[i-1]
+			more = append(more, optional(d.Value), optional(d.Lower), optional(d.Upper), optional(d.PartsPerMillion), optional(d.LowerPartsPerMillion), optional(d.UpperPartsPerMillion),
+				optional(d.PValuePartsPerMillion), optional(d.AdjustedPValuePartsPerMillion), string(d.Verdict), string(d.WhyNotTested))
 		}
-		_ = out.Write(cells)
+		_ = out.Write(append(cells, more...))
 	}
 	out.Flush()
 	return out.Error()
 }
+
+// csvOfCell and csvOfDifference are the ends of the names of further columns.
+var (
+	csvOfCell       = []string{"interval", "lower", "upper", "n", "basis", "doubts"}
+	csvOfDifference = []string{
+		"difference", "differenceLower", "differenceUpper", "differencePartsPerMillion", "differenceLowerPartsPerMillion", "differenceUpperPartsPerMillion",
+		"pValuePartsPerMillion", "adjustedPValuePartsPerMillion", "verdict", "whyNotTested",
+	}
+)
 
 // peopleUnits are the units that people read, with how a value is written.
 var peopleUnits = map[figure.Unit]struct {
@@ -98,9 +122,13 @@ func comparedTitle(m figure.Metric) string {
 
 // sections returns the comparison for people: what ran, and each kind of figure.
 func (c Comparison) sections(l letters) []section {
-	runs := section{title: fmt.Sprintf("Comparison of %d runs", len(c.Runs)), notes: c.Notes, columns: []column{left("")}}
-	for _, run := range c.Runs {
-		runs.columns = append(runs.columns, left(run.Name))
+	title := fmt.Sprintf("Comparison of %d runs", len(c.Runs))
+	if len(c.Runs) > len(c.Columns) {
+		title += fmt.Sprintf(" in %d columns", len(c.Columns))
+	}
+	runs := section{title: title, notes: c.Notes, columns: []column{left("")}}
+	for _, column := range c.Columns {
+		runs.columns = append(runs.columns, left(column.Name))
 	}
 	runs.rows = c.runRows()
 	parts := []section{runs}
@@ -112,46 +140,112 @@ func (c Comparison) sections(l letters) []section {
 		title, unit := comparedTitle(metric), peopleUnits[f.Unit]
 		if parts[len(parts)-1].title != title {
 			part := section{title: title, columns: []column{left("Of"), left("Figure")}}
-			for _, run := range c.Runs {
-				part.columns = append(part.columns, number(run.Name))
+			for i, column := range c.Columns {
+				part.columns = append(part.columns, number(column.Name))
+				if i > 0 {
+					part.columns = append(part.columns, left("Change"))
+				}
 			}
 			parts = append(parts, part)
 		}
 		part := &parts[len(parts)-1]
 		cells := []string{aboutWords(f.key), metric.Words + strings.ReplaceAll(unit.words, "µ", l.micro)}
-		for i := range f.Values {
-			cells = append(cells, f.withChange(i, unit.format, l))
+		for i, cell := range f.Cells {
+			cells = append(cells, valueWords(cell, unit.format, l))
+			if i > 0 {
+				cells = append(cells, changeWords(f.Differences[i-1], f.Cells[0], cell, l))
+			}
 		}
 		part.rows = append(part.rows, cells)
 	}
 	return parts
 }
 
-// manifold is the ratio from which a change is shown as a factor.
-const manifold = 10
-
-// withChange returns a run's figure with its change from the first run's, if the
-// change has a meaning: between floors it has none.
-func (f ComparedFigure) withChange(run int, format func(int64) string, l letters) string {
-	first, value := f.Values[0], f.Values[run]
-	if value == nil {
+// valueWords returns a value with the half width of its 95 % confidence interval.
+func valueWords(cell comparison.Cell, format func(int64) string, l letters) string {
+	if cell.Value == nil {
 		return none
 	}
-	text := format(*value)
-	if f.isFloor(run) {
+	text := format(*cell.Value)
+	if cell.IsFloor {
 		text = l.atLeast + text
 	}
-	if first == nil || *first == 0 || *first == *value || f.isFloor(0) || f.isFloor(run) {
-		return text
+	if len(cell.Doubts) > 0 && !cell.IsFloor {
+		text += " ?"
 	}
-	ratio := float64(*value) / float64(*first)
-	if ratio >= manifold {
-		return fmt.Sprintf("%s (%s%.0f)", text, l.times, ratio)
+	if cell.Interval == comparison.IntervalConfidence && *cell.Value > 0 {
+		half := max(*cell.Upper-*cell.Value, *cell.Value-*cell.Lower)
+		text += fmt.Sprintf(" %s%s %%", l.plusMinus, percentWords(float64(half)/float64(*cell.Value)*100))
 	}
-	return fmt.Sprintf("%s (%+.1f %%)", text, (ratio-1)*100)
+	return text
 }
 
-func (f ComparedFigure) isFloor(run int) bool { return f.Floors != nil && f.Floors[run] }
+// percentWords returns a percentage with one digit after the point, or none from a hundred on.
+func percentWords(percent float64) string {
+	if percent >= 100 {
+		return strconv.FormatFloat(percent, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(percent, 'f', 1, 64)
+}
+
+const (
+	// manifold is the ratio from which a change is shown as a factor.
+	manifold = 10
+	// leastShown is the least p-value, in parts per million, of which three digits are shown.
+	leastShown = 1000
+)
+
+// changeWords returns a difference as people read it: "-2.1 % ±0.4, worse (p=0.001, n=5+5)". A ~ is before one that may be chance,
+// and instead of p is the reason where there is no test.
+func changeWords(d comparison.Difference, first, cell comparison.Cell, l letters) string {
+	words := differenceWords(d, first, cell, l)
+	if d.Verdict == "" {
+		return words
+	}
+	if d.WhyNotTested == comparison.ReasonMissing || d.WhyNotTested == comparison.ReasonFloor {
+		return none
+	}
+	n := fmt.Sprintf("n=%d+%d", first.N, cell.N)
+	switch d.WhyNotTested {
+	case "":
+	case comparison.ReasonNotRepeated:
+		return fmt.Sprintf("~ %s (%s)", words, n)
+	default:
+		return fmt.Sprintf("~ %s (%s, %s)", words, d.WhyNotTested, n)
+	}
+	if d.LowerPartsPerMillion != nil && !isManifold(first, cell) {
+		half := max(*d.UpperPartsPerMillion-*d.PartsPerMillion, *d.PartsPerMillion-*d.LowerPartsPerMillion)
+		words += fmt.Sprintf(" %s%s", l.plusMinus, percentWords(float64(half)/1e4))
+	}
+	p := cmp.Or(d.AdjustedPValuePartsPerMillion, d.PValuePartsPerMillion)
+	test := fmt.Sprintf("(p=%s, %s)", strconv.FormatFloat(float64(*p)/1e6, 'f', 3, 64), n)
+	if *p < leastShown {
+		test = fmt.Sprintf("(p<0.001, %s)", n)
+	}
+	if d.Verdict == comparison.Unclear {
+		return fmt.Sprintf("~ %s %s", words, test)
+	}
+	return fmt.Sprintf("%s, %s %s", words, strings.ToLower(string(d.Verdict)), test)
+}
+
+// differenceWords returns the size of a difference, if it has a meaning: between floors it has none.
+func differenceWords(d comparison.Difference, first, cell comparison.Cell, l letters) string {
+	switch {
+	case d.Value == nil:
+		return none
+	case *d.Value == 0:
+		return "0"
+	case d.PartsPerMillion == nil:
+		return "from 0"
+	case isManifold(first, cell):
+		return fmt.Sprintf("%s%.0f", l.times, float64(*cell.Value)/float64(*first.Value))
+	}
+	return fmt.Sprintf("%+.1f %%", float64(*d.PartsPerMillion)/1e4)
+}
+
+func isManifold(first, cell comparison.Cell) bool {
+	return float64(*cell.Value) >= manifold*float64(*first.Value)
+}
 
 // aboutWords describes for people what a figure is of.
 func aboutWords(key figure.Key) string {
@@ -180,19 +274,27 @@ func aboutWords(key figure.Key) string {
 	return strings.Join(words, ", ")
 }
 
-// runRows describe each run, with a row for each fact that any of them has.
+// runRows describe the runs of each column, with a row for each fact that any of them has.
 func (c Comparison) runRows() [][]string {
 	var rows [][]string
 	add := func(name string, of func(ComparedRun) string) {
-		cells, known := []string{name}, false
+		facts, known := make([][]string, len(c.Columns)), false
 		for _, run := range c.Runs {
-			value := of(run)
-			known = known || value != ""
-			cells = append(cells, orNone(value))
+			if value := of(run); value != "" && !slices.Contains(facts[run.Column], value) {
+				facts[run.Column], known = append(facts[run.Column], value), true
+			}
 		}
-		if known {
-			rows = append(rows, cells)
+		if !known {
+			return
 		}
+		cells := []string{name}
+		for _, values := range facts {
+			cells = append(cells, orNone(namedRuns(values)))
+		}
+		rows = append(rows, cells)
+	}
+	if len(c.Runs) > len(c.Columns) {
+		add("Runs", func(run ComparedRun) string { return run.Name })
 	}
 	ofPlan := func(of func(v1alpha1.PlanSummary) string) func(ComparedRun) string {
 		return func(run ComparedRun) string {

@@ -114,12 +114,6 @@ func statisticsCells(s *v1alpha1.Statistics) []string {
 	if s == nil {
 		return make([]string, 11)
 	}
-	optional := func(n *int64) string {
-		if n == nil {
-			return ""
-		}
-		return count(*n)
-	}
 	return []string{
 		count(s.N), count(s.Mean), count(s.StandardDeviation), count(s.CoefficientOfVariationPartsPerMillion),
 		optional(s.ConfidenceLow), optional(s.ConfidenceHigh), optional(s.Resolution), string(s.LimitedBy), count(s.Minimum), count(s.Maximum), join(s.Values, count[int64]),

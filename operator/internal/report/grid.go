@@ -36,12 +36,12 @@ type section struct {
 
 // letters are the characters that a terminal may lack.
 type letters struct {
-	rule, micro, atLeast, times string
+	rule, micro, atLeast, times, plusMinus string
 }
 
 var (
-	unicodeLetters = letters{rule: "─", micro: "µ", atLeast: "≥ ", times: "×"}
-	asciiLetters   = letters{rule: "-", micro: "u", atLeast: ">= ", times: "x"}
+	unicodeLetters = letters{rule: "─", micro: "µ", atLeast: "≥ ", times: "×", plusMinus: "±"}
+	asciiLetters   = letters{rule: "-", micro: "u", atLeast: ">= ", times: "x", plusMinus: "+-"}
 )
 
 // writeText writes sections with aligned columns.

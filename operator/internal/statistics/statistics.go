@@ -144,26 +144,3 @@ func TwoBands(values []int64) (Bands, bool) {
 	minGap := math.Abs(Mean(sorted)) * bandGapOfMean
 	return b, gap > bandGapOverSpread*spread && float64(gap) > minGap
 }
-
-// Welch returns the two-sided p-value of Welch's t-test (B. L. Welch, Biometrika 34, 1947), with
-// Satterthwaite's degrees of freedom: how likely the means of two samples of one mean differ at
-// least as much as these. It returns false where a sample has fewer than two values, or none of
-// them differ: then the samples have no scatter to compare with.
-//
-// Like the interval of Summarize it assumes that values are independent draws from normal
-// distributions, whose variances may differ.
-func Welch(a, b []int64) (p float64, ok bool) {
-	if len(a) < 2 || len(b) < 2 {
-		return 0, false
-	}
-	first, second := SpreadOf(a), SpreadOf(b)
-	squareA := first.StandardDeviation * first.StandardDeviation / float64(len(a))
-	squareB := second.StandardDeviation * second.StandardDeviation / float64(len(b))
-	if squareA+squareB == 0 {
-		return 0, false
-	}
-	t := (first.Mean - second.Mean) / math.Sqrt(squareA+squareB)
-	degrees := (squareA + squareB) * (squareA + squareB) /
-		(squareA*squareA/float64(len(a)-1) + squareB*squareB/float64(len(b)-1))
-	return 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: degrees}.CDF(-math.Abs(t)), true
-}
