@@ -3,8 +3,6 @@ package index
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -15,68 +13,13 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/document"
 	"vnfbench.io/operator/internal/report"
-	"vnfbench.io/operator/internal/suite"
-	"vnfbench.io/operator/internal/testing/documenttest"
+	"vnfbench.io/operator/internal/testing/resultstest"
 )
 
 var everything = Scope{All: true}
-
-// day is when the first run of a test was made.
-var day = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-
-var small = sync.OnceValue(func() func(testing.TB) report.Document {
-	var once sync.Once
-	var doc report.Document
-	return func(t testing.TB) report.Document {
-		once.Do(func() { doc = documenttest.Make(t, documenttest.Small(), "1.2.3", nil) })
-		return doc
-	}
-})()
-
-// runOf returns the document of a run that ended some hours after day.
-func runOf(t testing.TB, namespace, name string, hours int) report.Document {
-	doc := small(t)
-	created, completed := metav1.NewTime(day.Add(time.Duration(hours)*time.Hour)), metav1.NewTime(day.Add(time.Duration(hours)*time.Hour+30*time.Minute))
-	doc.Run.Namespace, doc.Run.Name, doc.Run.UID = namespace, name, fmt.Sprintf("uid-%s-%s-%d", namespace, name, hours)
-	doc.Run.CreationTime, doc.Run.CompletionTime = created, &completed
-	return doc
-}
-
-func jsonOf(t testing.TB, doc any) []byte {
-	t.Helper()
-	text, err := json.Marshal(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-func keyOf(doc report.Document) string {
-	return fmt.Sprintf("runs/%s/%s.%s.json", doc.Run.Namespace, doc.Run.Name, doc.Run.UID)
-}
-
-func suiteKeyOf(doc report.SuiteDocument) string {
-	return fmt.Sprintf("suites/%s/%s.%s.json", doc.Execution.Namespace, doc.Execution.Name, doc.Execution.UID)
-}
-
-// executionOf returns the document of an execution of suite nightly with one cell, which began some hours after day.
-func executionOf(namespace, name string, hours int) report.SuiteDocument {
-	start, end := metav1.NewTime(day.Add(time.Duration(hours)*time.Hour)), metav1.NewTime(day.Add(time.Duration(hours+1)*time.Hour))
-	return report.SuiteDocument{
-		APIVersion: report.APIVersion, Kind: report.SuiteKind, Completeness: report.Complete,
-		Execution: report.Execution{Namespace: namespace, Name: name, UID: "uid-" + name, Suite: "nightly", StartTime: &start, CompletionTime: &end},
-		Subject:   &v1alpha1.Subject{Name: "r1", Revision: "rev-" + name},
-		Planned:   report.Outcome{Status: metav1.ConditionTrue}, Succeeded: report.Outcome{Status: metav1.ConditionTrue, Reason: "Succeeded"},
-		Cells: []report.SuiteCell{{Name: "base", State: v1alpha1.MeasurementSucceeded, Measurements: []report.SuiteMeasurement{
-			{Run: suite.RunName(name, "base", 1, 1), SuiteMeasurement: v1alpha1.SuiteMeasurement{State: v1alpha1.MeasurementSucceeded, Attempts: 1}},
-		}}},
-	}
-}
 
 // memory is an archive in memory.
 type memory struct {
@@ -93,11 +36,11 @@ func (m *memory) put(key string, data []byte) {
 	if m.files == nil {
 		m.files, m.times = map[string][]byte{}, map[string]time.Time{}
 	}
-	m.files[key], m.times[key] = data, day.Add(time.Duration(len(m.files))*time.Second)
+	m.files[key], m.times[key] = data, resultstest.Day.Add(time.Duration(len(m.files))*time.Second)
 }
 
 func (m *memory) putRun(t testing.TB, doc report.Document) {
-	m.put(keyOf(doc), jsonOf(t, doc))
+	m.put(resultstest.RunKey(doc), resultstest.JSON(t, doc))
 }
 
 func (m *memory) remove(key string) {

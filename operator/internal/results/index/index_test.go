@@ -18,13 +18,14 @@ import (
 	"vnfbench.io/operator/internal/document"
 	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/report"
+	"vnfbench.io/operator/internal/testing/resultstest"
 )
 
 // TestLists checks that runs are listed by time, by each filter, by words and by scope, in pages, with the figures of their documents.
 func TestLists(t *testing.T) {
 	archive := &memory{}
 	for i, name := range []string{"router-pod", "firewall", "gateway"} {
-		doc := runOf(t, []string{"lab", "lab", "other"}[i], name, i)
+		doc := resultstest.Run(t, []string{"lab", "lab", "other"}[i], name, i)
 		doc.Run.Experiment, doc.Run.Testbed = "experiment-"+name, "bed"
 		if name == "firewall" {
 			doc.Acceptance, doc.Accepted = []v1alpha1.Verdict{{Criterion: "rate", Result: v1alpha1.VerdictFailed}}, report.Outcome{Status: "False", Reason: v1alpha1.ReasonNotAccepted}
@@ -45,8 +46,8 @@ func TestLists(t *testing.T) {
 		{everything, Filter{Experiment: "experiment-firewall"}, "[firewall]"},
 		{everything, Filter{Testbed: "bed", Verdict: VerdictFailed}, "[firewall]"},
 		{everything, Filter{Verdict: VerdictNotJudged}, "[gateway router-pod]"},
-		{everything, Filter{Since: day.Add(time.Hour)}, "[gateway firewall]"},
-		{everything, Filter{Until: day.Add(time.Hour)}, "[router-pod]"},
+		{everything, Filter{Since: resultstest.Day.Add(time.Hour)}, "[gateway firewall]"},
+		{everything, Filter{Until: resultstest.Day.Add(time.Hour)}, "[router-pod]"},
 		{everything, Filter{Text: "router-po"}, "[router-pod]"},
 		{everything, Filter{Text: "experiment gate"}, "[gateway]"},
 		{Scope{Namespaces: []string{"lab"}}, Filter{Text: "gateway"}, "[]"},
@@ -76,7 +77,7 @@ func TestLists(t *testing.T) {
 	if err != nil || len(items) != 1 {
 		t.Fatal(items, err)
 	}
-	doc := small(t)
+	doc := resultstest.Run(t, "lab", "small", 0)
 	want := doc.Results[0].Throughput[0].FramesPerSecond
 	first := items[0].Figures[0]
 	if first.Metric != v1alpha1.MetricThroughputFramesPerSecond || first.Size != "64" || first.Value != want || first.Unit != figure.FramesPerSecond || items[0].Doubt != "" {
@@ -94,17 +95,17 @@ func TestLists(t *testing.T) {
 // that a document that is mended or removed is.
 func TestDamaged(t *testing.T) {
 	archive := &memory{}
-	good := runOf(t, "lab", "good", 0)
+	good := resultstest.Run(t, "lab", "good", 0)
 	archive.putRun(t, good)
 	put := func(name string, change func(*report.Document)) string {
-		doc := runOf(t, "lab", name, 1)
-		key := keyOf(doc)
+		doc := resultstest.Run(t, "lab", name, 1)
+		key := resultstest.RunKey(doc)
 		change(&doc)
-		archive.put(key, jsonOf(t, doc))
+		archive.put(key, resultstest.JSON(t, doc))
 		return key
 	}
 	want := map[string]string{}
-	whole := compressed(t, runOf(t, "lab", "cut", 1))
+	whole := compressed(t, resultstest.Run(t, "lab", "cut", 1))
 	archive.put("runs/lab/cut.uid.json.zst", whole[:len(whole)/2])
 	want["runs/lab/cut.uid.json.zst"] = Truncated
 	archive.put("runs/lab/empty.uid.json.zst", nil)
@@ -121,10 +122,10 @@ func TestDamaged(t *testing.T) {
 	want[put("moved", func(d *report.Document) { d.Run.Namespace = "other" })] = WrongPlace
 	want[put("named", func(d *report.Document) { d.Run.Name = "<b>named</b>" })] = BadName
 	want[put("words", func(d *report.Document) { d.Run.Experiment = "a\x1b[2Jb" })] = BadName
-	archive.put("copy/of/good.json", jsonOf(t, good))
+	archive.put("copy/of/good.json", resultstest.JSON(t, good))
 	f := following(t, archive)
 	// Keys are read in their order, so that of the copy was the first.
-	want[keyOf(good)] = Twice
+	want[resultstest.RunKey(good)] = Twice
 	if diff := cmp.Diff(want, f.reasons(t, everything)); diff != "" {
 		t.Errorf("(-want +got) %s", diff)
 	}
@@ -142,13 +143,13 @@ func TestDamaged(t *testing.T) {
 	archive.put("runs/lab/cut.uid.json.zst", nil)
 	archive.remove("runs/lab/cut.uid.json.zst")
 	archive.remove("copy/of/good.json")
-	newer := runOf(t, "lab", "newer", 1)
+	newer := resultstest.Run(t, "lab", "newer", 1)
 	archive.putRun(t, newer)
 	f.look(t)
 	f.look(t)
 	delete(want, "runs/lab/cut.uid.json.zst")
-	delete(want, keyOf(good))
-	delete(want, keyOf(newer))
+	delete(want, resultstest.RunKey(good))
+	delete(want, resultstest.RunKey(newer))
 	want["notes.json"] = NotADocument
 	if diff := cmp.Diff(want, f.reasons(t, everything)); diff != "" {
 		t.Errorf("after they were mended (-want +got) %s", diff)
@@ -161,7 +162,7 @@ func TestDamaged(t *testing.T) {
 // TestContradiction checks that a document whose figures are not those of its trials says so in the list.
 func TestContradiction(t *testing.T) {
 	archive := &memory{}
-	doc := runOf(t, "lab", "forged", 0)
+	doc := resultstest.Run(t, "lab", "forged", 0)
 	doc.Results = []v1alpha1.FrameResult{*doc.Results[0].DeepCopy()}
 	doc.Results[0].Throughput[0].FramesPerSecond *= 2
 	archive.putRun(t, doc)
@@ -175,7 +176,7 @@ func TestContradiction(t *testing.T) {
 func TestMadeAgain(t *testing.T) {
 	archive := &memory{}
 	for i := range 20 {
-		archive.putRun(t, runOf(t, "lab", fmt.Sprintf("run-%d", i), i))
+		archive.putRun(t, resultstest.Run(t, "lab", fmt.Sprintf("run-%d", i), i))
 	}
 	for name, harm := range map[string]func(*testing.T, string){
 		"lost": func(t *testing.T, path string) {
@@ -254,7 +255,7 @@ func overwrite(t *testing.T, path string, data []byte) {
 func TestDamagedWhileServing(t *testing.T) {
 	archive := &memory{}
 	for i := range 50 {
-		archive.putRun(t, runOf(t, "lab", fmt.Sprintf("run-%d", i), i))
+		archive.putRun(t, resultstest.Run(t, "lab", fmt.Sprintf("run-%d", i), i))
 	}
 	f := following(t, archive)
 	if _, err := f.write.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
@@ -314,9 +315,9 @@ func TestReadersWhileIndexing(t *testing.T) {
 		})
 	}
 	for i := range 30 {
-		archive.putRun(t, runOf(t, "lab", fmt.Sprintf("run-%d", i), i))
+		archive.putRun(t, resultstest.Run(t, "lab", fmt.Sprintf("run-%d", i), i))
 		if i%3 == 0 {
-			archive.remove(keyOf(runOf(t, "lab", fmt.Sprintf("run-%d", i/2), i/2)))
+			archive.remove(resultstest.RunKey(resultstest.Run(t, "lab", fmt.Sprintf("run-%d", i/2), i/2)))
 		}
 		f.look(t)
 	}
@@ -331,7 +332,7 @@ func TestReadersWhileIndexing(t *testing.T) {
 // indexed is served meanwhile.
 func TestFollow(t *testing.T) {
 	archive := &memory{}
-	archive.putRun(t, runOf(t, "lab", "first", 0))
+	archive.putRun(t, resultstest.Run(t, "lab", "first", 0))
 	x := open(t, filepath.Join(t.TempDir(), "index"), logr.Discard())
 	done := make(chan error, 1)
 	f := &follower{Index: x}
@@ -352,7 +353,7 @@ func TestFollow(t *testing.T) {
 	eventually("it does not list the archive", func() bool { return len(f.names(t, everything, KindRun, Filter{})) == 1 })
 	archive.fail(errors.New("the bucket is away"))
 	eventually("it does not say that the archive is away", func() bool { return x.Status().Problem != "" })
-	archive.putRun(t, runOf(t, "lab", "second", 1))
+	archive.putRun(t, resultstest.Run(t, "lab", "second", 1))
 	if got := f.names(t, everything, KindRun, Filter{}); fmt.Sprint(got) != "[first]" || strings.Contains(x.Status().Problem, "bucket") {
 		t.Errorf("meanwhile it has %v and says %q", got, x.Status().Problem)
 	}
@@ -364,9 +365,9 @@ func TestFollow(t *testing.T) {
 func TestNotice(t *testing.T) {
 	archive := &memory{}
 	f := following(t, archive)
-	doc := runOf(t, "lab", "first", 0)
+	doc := resultstest.Run(t, "lab", "first", 0)
 	archive.putRun(t, doc)
-	f.Add(keyOf(doc))
+	f.Add(resultstest.RunKey(doc))
 	if err := f.notice(t.Context(), <-f.notices); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"vnfbench.io/operator/internal/series"
 )
@@ -177,24 +178,28 @@ func (f Filter) where(scope Scope, kind string) (*query, error) {
 // maxWords bounds a search.
 const maxWords = 10
 
-// matchOf returns the expression of a search: every word as a beginning. Nothing of it is an operator.
+// matchOf returns the expression of a search: every word, such as router-po, as the beginning of what a document has. Nothing of it is an operator.
 func matchOf(text string) string {
 	var parts []string
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == 0 }) {
-		if word = strings.ReplaceAll(word, `"`, ` `); strings.TrimSpace(word) == "" || len(parts) == maxWords {
-			continue
-		}
-		// A word such as router-pod has two tokens. They are searched one by one: the index has no places of words.
-		for _, token := range tokens(word) {
-			parts = append(parts, `"`+token+`"*`)
+	for _, word := range strings.Fields(strings.Map(blank, text)) {
+		if strings.ContainsFunc(word, isOfToken) && len(parts) < maxWords {
+			parts = append(parts, `"`+word+`"*`)
 		}
 	}
-	return strings.Join(parts[:min(len(parts), maxWords)], " AND ")
+	return strings.Join(parts, " AND ")
 }
 
-// tokens splits a word as the index does.
-func tokens(word string) []string {
-	return strings.FieldsFunc(word, func(r rune) bool { return !isOfToken(r) })
+// isOfToken reports whether the tokenizer of the search keeps a character in a word.
+func isOfToken(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
+}
+
+// blank replaces what ends a text of the expression.
+func blank(r rune) rune {
+	if r == '"' || r == 0 {
+		return ' '
+	}
+	return r
 }
 
 // List returns a page of documents of a kind, the newest first.

@@ -103,4 +103,4 @@ CREATE INDEX verdicts_document ON verdicts (document);
 CREATE INDEX verdicts_verdict ON verdicts (verdict, time);
 
 -- The texts of a document, by its id.
-CREATE VIRTUAL TABLE search USING fts5 (text, content='', contentless_delete=1, detail=column, prefix='2 3');
+CREATE VIRTUAL TABLE search USING fts5 (text, content='', contentless_delete=1, prefix='2 3');

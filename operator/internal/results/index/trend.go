@@ -8,16 +8,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/series"
 )
-
-// isOfToken reports whether the tokenizer of the search keeps a character in a word.
-func isOfToken(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
-}
 
 // Summary is a series in a list.
 type Summary struct {
@@ -113,6 +107,20 @@ func (x *Index) Key(ctx context.Context, digest string) (key series.Key, isKnown
 		return key, false, err
 	}
 	return found[0], true, nil
+}
+
+// Known returns which of some digests name a series that the archive has points of.
+func (x *Index) Known(ctx context.Context, digests []string) (map[string]bool, error) {
+	text, err := json.Marshal(digests)
+	if err != nil {
+		return nil, err
+	}
+	found, err := find(ctx, x, scanText, "SELECT digest FROM series WHERE digest IN (SELECT value FROM json_each(?))", string(text))
+	known := make(map[string]bool, len(found))
+	for _, digest := range found {
+		known[digest] = true
+	}
+	return known, err
 }
 
 // Points returns the newest points of a series in the order of their time, at most limit, with what is known of their subjects. A run of a

@@ -10,11 +10,12 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/report"
 	"vnfbench.io/operator/internal/series"
+	"vnfbench.io/operator/internal/testing/resultstest"
 )
 
 // seriesRun returns the run of an execution, with the experiment that all runs of the cell have.
 func seriesRun(t testing.TB, namespace, name string, hours int) report.Document {
-	doc := runOf(t, namespace, name, hours)
+	doc := resultstest.Run(t, namespace, name, hours)
 	doc.Run.Experiment = "nightly.base"
 	return doc
 }
@@ -36,14 +37,14 @@ func (f *follower) throughput(t testing.TB, scope Scope) (Summary, []series.Poin
 // TestPointsHaveTheirExecution checks that points have the execution and the subject of the suite's document, whichever document comes first, and
 // lose them with it.
 func TestPointsHaveTheirExecution(t *testing.T) {
-	first, second := executionOf("lab", "nightly-1", 0), executionOf("lab", "nightly-2", 24)
+	first, second := resultstest.Execution("lab", "nightly-1", 0), resultstest.Execution("lab", "nightly-2", 24)
 	runs := []report.Document{seriesRun(t, "lab", "nightly-1-base-1", 0), seriesRun(t, "lab", "nightly-2-base-1", 24)}
 	archive := &memory{}
-	archive.put(suiteKeyOf(first), jsonOf(t, first))
+	archive.put(resultstest.ExecutionKey(first), resultstest.JSON(t, first))
 	archive.putRun(t, runs[1])
 	f := following(t, archive)
 	archive.putRun(t, runs[0])
-	archive.put(suiteKeyOf(second), jsonOf(t, second))
+	archive.put(resultstest.ExecutionKey(second), resultstest.JSON(t, second))
 	// A run of the same name that was made at another time is of another execution, and one of another namespace too.
 	archive.putRun(t, seriesRun(t, "lab", "nightly-1-base-1", 48))
 	archive.putRun(t, seriesRun(t, "other", "nightly-1-base-1", 0))
@@ -56,7 +57,7 @@ func TestPointsHaveTheirExecution(t *testing.T) {
 	}
 	got := ""
 	for _, p := range points {
-		got += fmt.Sprintf("%s %s %s %s; ", p.Run, p.Execution, p.Subject, p.Time.Sub(day))
+		got += fmt.Sprintf("%s %s %s %s; ", p.Run, p.Execution, p.Subject, p.Time.Sub(resultstest.Day))
 		if err := p.Validate(); err != nil || p.Namespace != "lab" || p.Value == 0 {
 			t.Errorf("%+v: %v", p, err)
 		}
@@ -72,14 +73,14 @@ func TestPointsHaveTheirExecution(t *testing.T) {
 		t.Errorf("%+v, %v", members, err)
 	}
 
-	archive.remove(suiteKeyOf(second))
-	archive.remove(keyOf(runs[0]))
+	archive.remove(resultstest.ExecutionKey(second))
+	archive.remove(resultstest.RunKey(runs[0]))
 	f.look(t)
 	if _, points := f.throughput(t, lab); len(points) != 2 || points[0].Execution != "" || points[0].Subject.Revision != "" {
 		t.Errorf("%+v", points)
 	}
 	for _, doc := range append(runs, seriesRun(t, "lab", "nightly-1-base-1", 48)) {
-		archive.remove(keyOf(doc))
+		archive.remove(resultstest.RunKey(doc))
 	}
 	f.look(t)
 	if page, err := f.Series(t.Context(), lab, SeriesFilter{}, "", 10); err != nil || page.Total != 0 {
@@ -99,13 +100,13 @@ func TestConfirmationsAreLegs(t *testing.T) {
 	if _, points := f.throughput(t, everything); len(points) != 1 {
 		t.Errorf("without the execution there are %d points", len(points))
 	}
-	e := executionOf("lab", "nightly-1-confirm-1", 2)
+	e := resultstest.Execution("lab", "nightly-1-confirm-1", 2)
 	e.Execution.Confirmation = &v1alpha1.SuiteConfirmation{
 		Suite: "nightly", Cell: "base", Run: "nightly-1-base-1", Cause: "Step", OldRun: "nightly-0-base-1", FirstPair: 3, OldSubject: &v1alpha1.Subject{Revision: "older"},
 	}
 	measured := e.Cells[0].Measurements
 	e.Cells = []report.SuiteCell{{Name: "old", Measurements: measured}, {Name: "new", Measurements: measured}}
-	archive.put(suiteKeyOf(e), jsonOf(t, e))
+	archive.put(resultstest.ExecutionKey(e), resultstest.JSON(t, e))
 	f.look(t)
 	_, points := f.throughput(t, everything)
 	got := map[string]string{}
@@ -126,18 +127,6 @@ func TestConfirmationsAreLegs(t *testing.T) {
 	}
 }
 
-// judged adds what the suite says of one series after an execution.
-func judged(e report.SuiteDocument, verdict, run string) report.SuiteDocument {
-	v := v1alpha1.SeriesVerdict{Experiment: "nightly.base@1", Cell: "base", Testbed: "bed", Figure: "ThroughputFramesPerSecond 64 NDR", Verdict: verdict, Reason: "Confirmed", Message: "it fell"}
-	e.Regression = &v1alpha1.RegressionStatus{Execution: e.Execution.Name, Message: "1 series"}
-	if verdict == "Regression" {
-		v.Change = &v1alpha1.SeriesChange{Run: run, Revision: "bad", PartsPerMillion: -50_000}
-		e.Regression.Counts.Regression = 1
-	}
-	e.Regression.Verdicts = []v1alpha1.SeriesVerdict{v}
-	return e
-}
-
 // TestRegressions checks that a regression which stays is there once, with its first execution, and that suites have their latest execution.
 func TestRegressions(t *testing.T) {
 	archive := &memory{}
@@ -146,18 +135,18 @@ func TestRegressions(t *testing.T) {
 		if i == 4 {
 			run = "nightly-5-base-1"
 		}
-		e := judged(executionOf("lab", fmt.Sprintf("nightly-%d", i+1), i), verdict, run)
-		archive.put(suiteKeyOf(e), jsonOf(t, e))
+		e := resultstest.Judged(resultstest.Execution("lab", fmt.Sprintf("nightly-%d", i+1), i), "nightly.base@1", "bed", verdict, run)
+		archive.put(resultstest.ExecutionKey(e), resultstest.JSON(t, e))
 	}
 	// What was said after another execution is not said twice.
-	e := judged(executionOf("lab", "nightly-6", 6), "Regression", "x")
+	e := resultstest.Judged(resultstest.Execution("lab", "nightly-6", 6), "nightly.base@1", "bed", "Regression", "x")
 	e.Regression.Execution = "nightly-5"
-	archive.put(suiteKeyOf(e), jsonOf(t, e))
+	archive.put(resultstest.ExecutionKey(e), resultstest.JSON(t, e))
 	f := following(t, archive)
 	found, err := f.Regressions(t.Context(), everything, "", 10)
 	got := ""
 	for _, s := range found {
-		got += fmt.Sprintf("%s %s %s %s; ", s.Execution, s.Suite, s.Change.Run, s.Time.Sub(day))
+		got += fmt.Sprintf("%s %s %s %s; ", s.Execution, s.Suite, s.Change.Run, s.Time.Sub(resultstest.Day))
 	}
 	if want := "nightly-5 nightly nightly-5-base-1 5h0m0s; nightly-2 nightly nightly-2-base-1 2h0m0s; "; got != want || err != nil {
 		t.Errorf("%s, want %s; %v", got, want, err)
@@ -181,12 +170,12 @@ func TestRegressions(t *testing.T) {
 // FuzzDocument stores any bytes under the key of a run, of an execution and of a file: what comes out is a whole item, or is damaged with a
 // reason, and never fails this program.
 func FuzzDocument(f *testing.F) {
-	f.Add(jsonOf(f, seriesRun(f, "lab", "a", 0)), "runs/lab/a.uid-lab-a-0.json")
+	f.Add(resultstest.JSON(f, seriesRun(f, "lab", "a", 0)), "runs/lab/a.uid-lab-a-0.json")
 	f.Add(compressed(f, seriesRun(f, "lab", "a", 0)), "a.json.zst")
-	e := judged(executionOf("lab", "nightly-1", 0), "Regression", "nightly-1-base-1")
-	f.Add(jsonOf(f, e), suiteKeyOf(e))
+	e := resultstest.Judged(resultstest.Execution("lab", "nightly-1", 0), "nightly.base@1", "bed", "Regression", "nightly-1-base-1")
+	f.Add(resultstest.JSON(f, e), resultstest.ExecutionKey(e))
 	e.Execution.CompletionTime = &metav1.Time{Time: time.Unix(1<<40, 0)}
-	f.Add(jsonOf(f, e), "b.json")
+	f.Add(resultstest.JSON(f, e), "b.json")
 	at := following(f, &memory{})
 	f.Fuzz(func(t *testing.T, data []byte, key string) {
 		began := time.Now()
