@@ -96,7 +96,7 @@ demo: ## Bring up the lab, install the operator, measure a router, show the resu
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/scripts/demo-vm.sh
 
-test: prerequisites test-go test-lab-units test-argocd test-archive test-trex test-chart test-terraform docs-site verify ## Run every test that needs no cluster.
+test: prerequisites test-go test-lab-units test-argocd test-archive test-trex test-chart test-monitoring test-terraform docs-site verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -timeout 30m -v ./e2e
@@ -216,7 +216,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-archive test-chart test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale trex-record
+.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-archive test-chart test-monitoring test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -256,6 +256,9 @@ test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test a
 	@test/scripts/kube-schemas.sh $(KUBE_SCHEMAS)
 	@HELM=$(HELM) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/scripts/chart.sh
 
+test-monitoring: $(HELM) ## Check alerts, dashboard and ServiceMonitor by the code of Prometheus, Grafana's schema and the Prometheus operator's types.
+	@cd test/monitoring && ../scripts/again.sh go mod download && go vet ./... && HELM=$(HELM) go test -count=1 ./...
+
 test-terraform: ## Test and lint the Terraform modules, with Terraform and with OpenTofu; says which of them, or tflint, is not there to do it.
 	@tflint=$(TFLINT); test/scripts/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
 	cd test/terraform && go vet ./... && ran= && tofu=$(TOFU) && if [ ! -x "$$tofu" ]; then tofu=tofu; fi && \
@@ -291,7 +294,7 @@ scan: ## Look for known vulnerabilities in the Go modules and the images; says N
 	@GOVULNCHECK=$(GOVULNCHECK) SYFT=$(SYFT) test/scripts/scan.sh
 
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
-	@for module in operator test/lab test/e2e test/config test/argocd test/archive test/terraform; do \
+	@for module in operator test/lab test/e2e test/config test/monitoring test/argocd test/archive test/terraform; do \
 	  echo "$$module" && (cd $$module && $(GOLANGCI_LINT) run --allow-parallel-runners ./...); done
 
 bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors; with OLD=commit compare only what it brings as fast as possible with the driver of that commit.

@@ -47,20 +47,21 @@ rendered "namespaced install" "--namespace=lab" --set 'watchNamespaces={lab}'
 rendered "namespaced binding" "kind: RoleBinding" --set 'watchNamespaces={lab}' --set leaderElection.enabled=false
 rendered "disruption budget" "kind: PodDisruptionBudget" --set replicas=2
 rendered "restricted pod" "runAsNonRoot: true"
-rendered "service monitor" "kind: ServiceMonitor" --set metrics.serviceMonitor=true
-rendered "alerts" "VnfbenchRunNotAccepted" --set metrics.prometheusRule=true
-rendered "alert of inconclusive runs" "VnfbenchRunInconclusive" --set metrics.prometheusRule=true
-rendered "alert of regressions" 'vnfbench_suite_series{verdict="Regression"} > 0' --set metrics.prometheusRule=true
-rendered "alert of gates" 'vnfbench_suite_failed{reason=~"NotConfirmed|GateWithoutSeries|NotJudged"} > 0' --set metrics.prometheusRule=true
-rendered "alerts keep their templates" '{{ $labels.reason }}' --set metrics.prometheusRule=true
-rendered "dashboard" 'grafana_dashboard: "1"' --set metrics.dashboard=true
+rendered "service monitor" "kind: ServiceMonitor" --set metrics.serviceMonitor.enabled=true
+rendered "alerts" "VnfbenchRunNotAccepted" --set metrics.prometheusRule.enabled=true
+rendered "alert of inconclusive runs" "VnfbenchRunInconclusive" --set metrics.prometheusRule.enabled=true
+rendered "alert of regressions" 'vnfbench_suite_series{verdict="Regression"}) > 0' --set metrics.prometheusRule.enabled=true
+rendered "alert of gates" 'vnfbench_suite_failed{reason=~"NotConfirmed|GateWithoutSeries|NotJudged"}) > 0' --set metrics.prometheusRule.enabled=true
+rendered "alerts keep their templates" '{{ $labels.reason }}' --set metrics.prometheusRule.enabled=true
+rendered "dashboard" 'grafana_dashboard: "1"' --set metrics.dashboard.enabled=true
 rendered "network policy" "kind: NetworkPolicy"
 rendered "API server's port" "port: 16443, protocol: TCP" --set 'apiServerPorts={16443}'
-refused "alerts without metrics" "need metrics.enabled" "${template[@]}" --set metrics.enabled=false --set metrics.prometheusRule=true
+refused "alerts without metrics" "need metrics.enabled" "${template[@]}" --set metrics.enabled=false --set metrics.prometheusRule.enabled=true
 refused "no registry" "image.registry is required" "$HELM" template x $chart --kube-version 1.34.0
+refused "a switch of an older chart" "/metrics/serviceMonitor" "${template[@]}" --set metrics.serviceMonitor=true
 refused "unknown value" "additional properties 'nonsense' not allowed" "${template[@]}" --set nonsense=1
 refused "two replicas alone" "replicas above 1 need leaderElection.enabled" "${template[@]}" --set replicas=2 --set leaderElection.enabled=false
-refused "monitor without metrics" "metrics.serviceMonitor needs metrics.enabled" "${template[@]}" --set metrics.enabled=false --set metrics.serviceMonitor=true
+refused "monitor without metrics" "metrics.serviceMonitor needs metrics.enabled" "${template[@]}" --set metrics.enabled=false --set metrics.serviceMonitor.enabled=true
 refused "image with TRex without a version" "/generatorImages/TRex" "${template[@]}" --set-string generatorImages.TRex=lab.example/trex
 refused "wrong digest" "/image/digests/manager" "${template[@]}" --set image.digests.manager=sha256:12
 # The chart by which Terraform gives the cluster single manifests.
@@ -80,14 +81,14 @@ ok "kustomize samples" "$KUSTOMIZE" build config/samples
 oldest=$(sed -n 's/^kubeVersion: ">=\([0-9.]*\).*/\1/p' $chart/Chart.yaml) newest=1.37.0
 conforms() { # conforms VERSION COMMAND...: Kubernetes VERSION knows every field that COMMAND prints
   local version=$1; shift
-  "$@" | "$KUBECONFORM" -strict -kubernetes-version "$version" -skip ServiceMonitor,PrometheusRule \
+  "$@" | "$KUBECONFORM" -strict -kubernetes-version "$version" -skip ServiceMonitor,PodMonitor,PrometheusRule \
     -schema-location "$KUBE_SCHEMAS/{{.NormalizedKubernetesVersion}}/{{.ResourceKind}}{{.KindSuffix}}.json"
 }
 misspelt() { "${template[@]}" | sed s/automountServiceAccountToken/automountServiceAccountTokens/; }
 for version in "$oldest" "$newest"; do
   ok "schemas of $version: defaults" conforms "$version" "${template[@]}"
   ok "schemas of $version: everything" conforms "$version" "${template[@]}" --set replicas=2 --set 'watchNamespaces={lab}' --set 'image.pullSecrets={key}' \
-    --set metrics.serviceMonitor=true,metrics.prometheusRule=true,metrics.dashboard=true
+    --set results.enabled=true,metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true
   ok "schemas of $version: kustomize default" conforms "$version" "$KUSTOMIZE" build config/default
   refused "schemas of $version: an unknown field" "automountServiceAccountTokens" conforms "$version" misspelt
 done

@@ -68,6 +68,7 @@ CLEAN = [
     "test/archive",
     "test/argocd",
     "test/config",
+    "test/monitoring",
     "test/e2e",
     "test/fixtures/trex/README.md",
     "test/helm-unittest",

@@ -14,6 +14,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
+{{- /* vnfbench.labelsWith takes a list: the root context and further labels, which win. */ -}}
+{{- define "vnfbench.labelsWith" -}}
+{{- toYaml (merge (dict) (index . 1) (include "vnfbench.labels" (index . 0) | fromYaml)) }}
+{{- end }}
+
 {{- /* The results service has another name: what selects the manager's pods must not select its own. */ -}}
 {{- define "vnfbench.results.selector" -}}
 app.kubernetes.io/name: vnfbench-results
@@ -21,10 +26,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
 {{- define "vnfbench.results.labels" -}}
-{{ include "vnfbench.results.selector" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{ include "vnfbench.labelsWith" (list . (include "vnfbench.results.selector" . | fromYaml)) }}
 {{- end }}
 
 {{- /* vnfbench.image takes a list: the root context and the image's name. */ -}}

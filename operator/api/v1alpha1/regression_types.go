@@ -6,6 +6,8 @@ const (
 	MaxSeriesVerdicts = 100
 	// MaxRegressionGroups is the number of groups of figures that the status lists.
 	MaxRegressionGroups = 20
+	// MaxOtherRevisions is the number of revisions that the runs do not tell from that of a change.
+	MaxOtherRevisions = 10
 	// MaxRegressionQuestions is the number of questions that are confirmed for one execution: each takes at least four runs.
 	MaxRegressionQuestions = 100
 	// MaxVerdictMessageBytes bounds the message of one series.
@@ -353,6 +355,13 @@ type SeriesChange struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Revision string `json:"revision,omitempty"`
+
+	// otherRevisions are those that the change may have begun with instead: the runs do not tell which.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:items:MaxLength=512
+	OtherRevisions []string `json:"otherRevisions,omitempty"`
 
 	// partsPerMillion is the change of the figure. The interval from lowPartsPerMillion to highPartsPerMillion holds it.
 	PartsPerMillion int64 `json:"partsPerMillion"`

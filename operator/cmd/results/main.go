@@ -1,4 +1,4 @@
-// Command results is the results service: it stores the documents of runs and executions that have ended in the archive.
+// Command results is the results service: it stores the documents of runs and executions that have ended in the archive, and serves pages over it.
 //
 // It is a separate program, because the drivers of object storage are large and their credentials are not the operator's.
 package main
@@ -102,6 +102,11 @@ func run(ctx context.Context, o *options) error {
 			return err
 		}
 		return mgr.Start(ctx)
+	}
+	if o.pagesBindAddress != "" {
+		if err := mgr.Add(&pages{options: o, config: cluster, archive: store, log: ctrl.Log.WithName("pages")}); err != nil {
+			return err
+		}
 	}
 	counted := archiving.NewMetrics(mgr.GetClient())
 	archiver := &archiving.Archiver{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Archive: store, Clock: now, Metrics: counted, Version: version}

@@ -125,6 +125,13 @@ func vmCache(mgr ctrl.Manager, namespaces []string, onError toolscache.WatchErro
 	}
 }
 
+// gauges returns the metrics of what is stored.
+func gauges(cache, reader client.Reader, leading <-chan struct{}) []prometheus.Collector {
+	return []prometheus.Collector{
+		&suite.Gauges{Cache: cache, Leading: leading}, &benchmarkrun.Gauges{Cache: cache, Reader: reader, Leading: leading},
+	}
+}
+
 // Setup registers the controllers. Metrics go to the registry. home is the operator's own namespace, subjects reads the labels of images.
 // namespaces and onError are those of CacheOptions.
 func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defaults plan.Defaults, home string, subjects *subject.Reader, namespaces []string, onError toolscache.WatchErrorHandlerWithContext, registry prometheus.Registerer) error {
@@ -134,10 +141,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, clock clock.PassiveClock, defa
 		}
 	}
 	metrics, ofSuites := benchmarkrun.NewMetrics(), suiterun.NewMetrics(mgr.GetClient(), mgr.Elected())
-	for _, collector := range []prometheus.Collector{
-		metrics, ofSuites, &suite.Gauges{Cache: mgr.GetClient(), Leading: mgr.Elected()},
-		&benchmarkrun.Gauges{Cache: mgr.GetClient(), Reader: mgr.GetAPIReader(), Leading: mgr.Elected()},
-	} {
+	for _, collector := range append(gauges(mgr.GetClient(), mgr.GetAPIReader(), mgr.Elected()), metrics, ofSuites) {
 		if err := registry.Register(collector); err != nil {
 			return fmt.Errorf("registering metrics: %w", err)
 		}

@@ -2,12 +2,13 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -15,12 +16,12 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	kubevirtv1 "kubevirt.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"vnfbench.io/operator/internal/controller/benchmarkrun"
-	"vnfbench.io/operator/internal/controller/suite"
 	"vnfbench.io/operator/internal/controller/suiterun"
 	"vnfbench.io/operator/internal/controller/watches"
+	"vnfbench.io/operator/internal/figure"
 )
 
 // TestEveryCacheReportsItsErrors checks that a kind that the operator cannot read is noticed, also that of virtual
@@ -87,12 +88,12 @@ func TestCachesAreBounded(t *testing.T) {
 	bounded(&kubevirtv1.VirtualMachineInstance{}, vms.DefaultTransform)
 }
 
-// TestMonitoringNamesMetricsThatExist checks the alerts and the dashboard: each metric of this project is one that a controller has, with the labels that
-// are selected and shown, and the page of metrics lists it.
-func TestMonitoringNamesMetricsThatExist(t *testing.T) {
-	labels := map[string]string{}
+// TestMetricsAreDocumented checks that docs/reference/metrics.md lists the metrics that the manager registers, with their labels, and no others. The
+// tests of test/monitoring check the alerts and the dashboard by that page.
+func TestMetricsAreDocumented(t *testing.T) {
+	registered, documented := map[string]string{}, map[string]string{}
 	described := regexp.MustCompile(`fqName: "([^"]+)".*variableLabels: \{([^}]*)\}`)
-	for _, collector := range []prometheus.Collector{watches.New(nil), benchmarkrun.NewMetrics(), suiterun.NewMetrics(nil, nil), &suite.Gauges{}, &benchmarkrun.Gauges{}} {
+	for _, collector := range append(gauges(nil, nil, nil), watches.New(nil), benchmarkrun.NewMetrics(), suiterun.NewMetrics(nil, nil)) {
 		descriptions := make(chan *prometheus.Desc, 100)
 		collector.Describe(descriptions)
 		close(descriptions)
@@ -101,43 +102,48 @@ func TestMonitoringNamesMetricsThatExist(t *testing.T) {
 			if found == nil {
 				t.Fatalf("%s cannot be read", d)
 			}
-			labels[found[1]] = found[2]
+			registered[found[1]] = found[2]
 		}
 	}
-	page, err := os.ReadFile("../../../docs/concepts/lifecycle.md")
+	page, err := os.ReadFile("../../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What has a parenthesis is a pattern of names, not a name.
-	used := regexp.MustCompile(`(vnfbench_[a-z_]+)(?:\{([^}]*)\}|[^(a-z_])`)
-	selected := regexp.MustCompile(`([a-z]+)(?:=|!=|=~|!~)\\?"`)
-	shown := regexp.MustCompile(`\$labels\.([a-z]+)`)
-	named := 0
-	for _, file := range []string{"rules.yaml", "dashboard.json"} {
-		text, err := os.ReadFile("../../../charts/vnfbench/files/monitoring/" + file)
-		if err != nil {
-			t.Fatal(err)
+	name := regexp.MustCompile("`([^`]+)`")
+	rows := regexp.MustCompile("(?m)^\\| `(vnfbench_[a-z_]+)` \\| (gauge|counter|histogram) \\| ([^|]+) \\|").FindAllStringSubmatch(string(page), -1)
+	for _, row := range rows {
+		var labels []string
+		for _, label := range name.FindAllStringSubmatch(strings.ReplaceAll(row[3], "[identity](#identity)", "`namespace`, `suite`, `cell`, `experiment`, `testbed`"), -1) {
+			labels = append(labels, label[1])
 		}
-		if err := yaml.Unmarshal(text, &map[string]any{}); err != nil {
-			t.Errorf("%s: %v", file, err)
-		}
-		for _, part := range regexp.MustCompile(`- alert:|"targets":`).Split(string(text), -1) {
-			for _, use := range used.FindAllStringSubmatch(part, -1) {
-				named++
-				name := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(use[1], "")
-				known, exists := labels[name]
-				if !exists || !strings.Contains(string(page), "`"+name) {
-					t.Errorf("%s: there is no metric %s, or docs/concepts/lifecycle.md does not list it", file, name)
-				}
-				for _, label := range append(selected.FindAllStringSubmatch(use[2], -1), shown.FindAllStringSubmatch(part, -1)...) {
-					if !slices.Contains(strings.Split(known, ","), label[1]) {
-						t.Errorf("%s: %s has no label %q, but %s", file, name, label[1], known)
-					}
-				}
-			}
+		documented[row[1]] = strings.Join(labels, ",")
+		if strings.HasSuffix(row[1], "_total") != (row[2] == "counter") {
+			t.Errorf("%s is no %s", row[1], row[2])
 		}
 	}
-	if named < 10 {
-		t.Errorf("%d metrics are named, want at least 10", named)
+	if diff := cmp.Diff(registered, documented); diff != "" {
+		t.Errorf("registered (-) and documented (+) metrics differ:\n%s", diff)
+	}
+	// What the page says of the library.
+	ofLibrary := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "controller_runtime_reconcile_errors_total", Help: "Total number of reconciliation errors per controller"}, []string{"controller"})
+	if !strings.Contains(string(page), "`controller_runtime_reconcile_errors_total{controller}`") {
+		t.Error("the page does not name the metric of the library that alerts use")
+	}
+	var known prometheus.AlreadyRegisteredError
+	if err := metrics.Registry.Register(ofLibrary); !errors.As(err, &known) {
+		t.Errorf("the library has no such metric with these labels: %v", err)
+	}
+}
+
+// TestFiguresAreDocumented checks that docs/reference/metrics.md names each metric of a figure that the manager exports.
+func TestFiguresAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/reference/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range figure.Metrics {
+		if m.Is(figure.Compared|figure.Exported) != strings.Contains(string(page), "`"+string(m.Name)+"`") {
+			t.Errorf("%s is exported: %t, and the page says something else", m.Name, m.Is(figure.Compared|figure.Exported))
+		}
 	}
 }

@@ -88,6 +88,20 @@ func compared(figures []Figure) []Figure {
 	return out
 }
 
+// Export returns the known figures of one measurement that the manager has in its metrics: those of each direction, without
+// those of single repeats and of the sides that it was compared with.
+func Export(figures []Figure) []Figure {
+	var out []Figure
+	for _, f := range figures {
+		_, ofBaseline := OfBaselineLoad(f.Load)
+		ofAll := Key{FigureKey: f.FigureKey, Direction: f.Direction, Function: f.Function}
+		if f.Key == ofAll && !ofBaseline && f.Known() && Describe(f.Metric).Is(Compared|Exported) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // Find returns the value by which a key is compared, that of the worse direction
 // and repeat; nil where there is none.
 func Find(figures []Figure, key v1alpha1.FigureKey) *int64 {

@@ -102,3 +102,35 @@ func TestJoinConnections(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestExport checks that each figure that is compared is among those that the manager has in its metrics, of both directions, and that no
+// two of these share what their labels say.
+func TestExport(t *testing.T) {
+	results, _ := everything()
+	all := results.Figures()
+	type labels struct {
+		v1alpha1.FigureKey
+		direction, function string
+	}
+	keys, found := map[v1alpha1.FigureKey]bool{}, map[labels]bool{}
+	for _, f := range Export(all) {
+		of := labels{f.FigureKey, f.Direction, f.Function}
+		if found[of] {
+			t.Errorf("%+v is there twice", of)
+		}
+		found[of], keys[f.FigureKey] = true, true
+	}
+	for _, c := range Join(all, nil) {
+		if !keys[c.FigureKey] {
+			t.Errorf("%+v is compared and not exported", c.FigureKey)
+		}
+	}
+	for _, f := range Export(side(400, 1000, 0, 1000).Figures()) {
+		if f.Metric == v1alpha1.MetricLatencyP99 {
+			keys[v1alpha1.FigureKey{Load: f.Direction}] = true
+		}
+	}
+	if !keys[v1alpha1.FigureKey{Load: "Forward"}] || !keys[v1alpha1.FigureKey{Load: "Reverse"}] {
+		t.Error("a direction is not exported")
+	}
+}

@@ -77,6 +77,8 @@ const (
 	Shown
 	// Shared metrics have a load that is a share of a throughput, and no figure without that.
 	Shared
+	// Exported metrics are in the metrics of the manager, as those are that are compared.
+	Exported
 )
 
 // Metric describes every figure of one name.
@@ -103,7 +105,7 @@ var Metrics = slices.Concat(ofGoalsAndLoads, ofSizes, ofOthers, ofLateness())
 // ofGoalsAndLoads are the metrics of goals and of loads.
 var ofGoalsAndLoads = []Metric{
 	{v1alpha1.MetricThroughputFramesPerSecond, FramesPerSecond, Higher, OfGoal, "throughput", Judged | Compared | Default | Limited | Shown},
-	{v1alpha1.MetricThroughputLayer1BitsPerSecond, BitsPerSecond, Higher, OfGoal, "throughput on layer 1", Judged | Shown},
+	{v1alpha1.MetricThroughputLayer1BitsPerSecond, BitsPerSecond, Higher, OfGoal, "throughput on layer 1", Judged | Shown | Exported},
 	{"ThroughputLineRatePartsPerMillion", PartsPerMillion, Higher, OfGoal, "share of the line rate", 0},
 	{"ThroughputFragmentsPerSecond", FragmentsPerSecond, Higher, OfGoal, "throughput in fragments", 0},
 	{"ThroughputLowerBoundFramesPerSecond", FramesPerSecond, Higher, OfGoal, "lower bound", 0},
@@ -138,12 +140,12 @@ var ofGoalsAndLoads = []Metric{
 	{"FirstFrameNanoseconds", Nanoseconds, Lower, OfLoad, "first frame", 0},
 	{v1alpha1.MetricLatencyMin, Nanoseconds, Lower, OfLoad, "min", Judged},
 	{v1alpha1.MetricLatencyMean, Nanoseconds, Lower, OfLoad, "mean", Judged | Compared},
-	{v1alpha1.MetricLatencyP50, Nanoseconds, Lower, OfLoad, "p50", Judged | Limited | Shown},
-	{v1alpha1.MetricLatencyP90, Nanoseconds, Lower, OfLoad, "p90", Judged},
+	{v1alpha1.MetricLatencyP50, Nanoseconds, Lower, OfLoad, "p50", Judged | Limited | Shown | Exported},
+	{v1alpha1.MetricLatencyP90, Nanoseconds, Lower, OfLoad, "p90", Judged | Exported},
 	{v1alpha1.MetricLatencyP99, Nanoseconds, Lower, OfLoad, "p99", Judged | Compared | Limited | Shown},
-	{v1alpha1.MetricLatencyP999, Nanoseconds, Lower, OfLoad, "p99.9", Judged},
+	{v1alpha1.MetricLatencyP999, Nanoseconds, Lower, OfLoad, "p99.9", Judged | Exported},
 	{v1alpha1.MetricLatencyP9999, Nanoseconds, Lower, OfLoad, "p99.99", Judged},
-	{v1alpha1.MetricLatencyMax, Nanoseconds, Lower, OfLoad, "max", Judged | Shown},
+	{v1alpha1.MetricLatencyMax, Nanoseconds, Lower, OfLoad, "max", Judged | Shown | Exported},
 	{v1alpha1.MetricLatencyOfSentP99, Nanoseconds, Lower, OfLoad, "p99 of sent frames", Judged},
 	{v1alpha1.MetricLatencyOfSentP999, Nanoseconds, Lower, OfLoad, "p99.9 of sent frames", Judged},
 	{"SequencedFrames", Number, Neither, OfLoad, "frames whose order the generator looked at", 0},
@@ -167,9 +169,9 @@ var ofGoalsAndLoads = []Metric{
 	{"DelayVariationMaxNanoseconds", Nanoseconds, Lower, OfLoad, "delay variation, max", 0},
 	{v1alpha1.MetricPacketDelayVariationP99, Nanoseconds, Lower, OfLoad, "packet delay variation, p99", Judged},
 	{v1alpha1.MetricPacketDelayVariationP999, Nanoseconds, Lower, OfLoad, "packet delay variation, p99.9", Judged},
-	{v1alpha1.MetricJitterMean, Nanoseconds, Lower, OfLoad, "jitter, mean", Judged},
+	{v1alpha1.MetricJitterMean, Nanoseconds, Lower, OfLoad, "jitter, mean", Judged | Exported},
 	{v1alpha1.MetricJitterP99, Nanoseconds, Lower, OfLoad, "jitter, p99", Judged | Compared | Shown},
-	{v1alpha1.MetricJitterMax, Nanoseconds, Lower, OfLoad, "jitter, max", Judged},
+	{v1alpha1.MetricJitterMax, Nanoseconds, Lower, OfLoad, "jitter, max", Judged | Exported},
 	{"TaggedFramesSent", Number, Neither, OfLoad, "tagged frames sent", 0},
 	{"TaggedFramesReceived", Number, Neither, OfLoad, "tagged frames received", 0},
 	{"TaggedFrameMinNanoseconds", Nanoseconds, Lower, OfLoad, "tagged frames, min", 0},
@@ -244,15 +246,15 @@ var ofOthers = []Metric{
 	{"DomainOtherMilliCPU", MilliCPU, Lower, OfTrials, "on the node, other", 0},
 	{"CPUSendingPartsPerMillion", PartsPerMillion, Neither, OfTrials, "least share of the time of the CPU use in which frames were sent", 0},
 	{"CPUSentFrames", Number, Neither, OfTrials, "frames that the CPU time is divided by", 0},
-	{"NodeUserNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, user, for each frame", Shown},
-	{"NodeSystemNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, system, for each frame", Shown},
+	{"NodeUserNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, user, for each frame", Shown | Exported},
+	{"NodeSystemNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, system, for each frame", Shown | Exported},
 	{"NodeIRQNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, interrupts, for each frame", Shown},
-	{"NodeSoftirqNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, softirq, for each frame", Shown},
+	{"NodeSoftirqNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, softirq, for each frame", Shown | Exported},
 	{"NodeSoftirqThreadsNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, softirq deferred, for each frame", Shown},
-	{"NodeGuestNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, guests, for each frame", Shown},
+	{"NodeGuestNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, guests, for each frame", Shown | Exported},
 	{"NodeStealNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "node, steal, for each frame", Shown},
 	{"NodeCyclesPerFrame", CyclesPerFrame, Lower, OfTrials, "node, cycles for each frame", Shown},
-	{"ProcessNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "process, for each frame", Shown},
+	{"ProcessNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "process, for each frame", Shown | Exported},
 	{"GuestUserNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, user, for each frame", Shown},
 	{"GuestSystemNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, system, for each frame", Shown},
 	{"GuestIRQNanosecondsPerFrame", NanosecondsPerFrame, Lower, OfTrials, "in the guest, interrupts, for each frame", Shown},

@@ -32,7 +32,7 @@ func of(name string, data map[string]string) *corev1.ConfigMap {
 	}}, Data: data}
 }
 
-// TestRead checks that what is lost or another's is told from what the API server does not answer, and that neither gives half of the records.
+// TestRead checks that what is lost or another's is not confused with what the API server does not answer, and that neither gives half of the records.
 func TestRead(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {

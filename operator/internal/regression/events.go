@@ -8,7 +8,12 @@ type Run struct {
 	Platform string
 	// Calibration is the logarithm of the generator's level; NaN where it is not known.
 	Calibration float64
+	// Deployed is the same for runs that deployed the same; empty where it is not known.
+	Deployed string
 }
+
+// deployedAs reports whether both runs are known to have deployed the same.
+func (r Run) deployedAs(other Run) bool { return r.Deployed != "" && r.Deployed == other.Deployed }
 
 // Kind is what an event says.
 type Kind string
@@ -83,6 +88,9 @@ type Event struct {
 	Chance float64
 	// Pairs is how many pairs were made, Wanted how many the next look takes; 0 where more do not help.
 	Pairs, Wanted int
+	// Earliest and Latest are the first and the last run with which a change that is confirmed may have begun: First fits best, and the
+	// runs do not tell the others from it.
+	Earliest, Latest int
 	// GeneratorDiffers says that there is no answer because the generator was not the same for both sides of the pairs.
 	GeneratorDiffers bool
 	// HeldExplains says that there is no answer because other work had the core that sends for longer on one side of the pairs, which may explain the

@@ -47,7 +47,7 @@ func (s Settings) judge(of series.Series, acknowledgements []Acknowledgement, li
 	j.points = valuesOf(j.series.Runs)
 	runs := make([]Run, len(j.points))
 	for i, p := range j.points {
-		runs[i] = Run{Value: p.LogValue(), Platform: p.Platform, Calibration: p.LogCalibration()}
+		runs[i] = Run{Value: p.LogValue(), Platform: p.Platform, Calibration: p.LogCalibration(), Deployed: p.Deployed}
 	}
 	legs.points = j.points
 	j.walk = walkThrough(s, runs, legs, limit)
@@ -116,11 +116,11 @@ func (j *judging) follow(e Event) {
 }
 
 func (j *judging) change(e Event) Change {
-	p, confirmed := j.points[e.First], j.points[e.At]
+	p, earliest, confirmed := j.points[e.First], j.points[e.Earliest], j.points[e.At]
 	c := Change{
 		Run: p.Run, Execution: p.Execution, Subject: p.Subject, ConfirmedAt: confirmed.Run, Chance: e.Chance, Pairs: e.Pairs, Cause: e.Cause, Kind: e.Kind,
 		ChangePartsPerMillion: j.partsPerMillion(e.Size), LowPartsPerMillion: j.partsPerMillion(e.Low), HighPartsPerMillion: j.partsPerMillion(e.High),
-		place: place{first: e.First, last: e.First, at: e.At}, from: p.Time, until: confirmed.Time,
+		place: place{first: e.Earliest, last: e.Latest, at: e.At}, from: earliest.Time, until: confirmed.Time,
 	}
 	if e.Size < 0 {
 		c.lossPartsPerMillion = max(c.ChangePartsPerMillion, -c.ChangePartsPerMillion)
@@ -128,8 +128,13 @@ func (j *judging) change(e Event) Change {
 	if c.LowPartsPerMillion > c.HighPartsPerMillion {
 		c.LowPartsPerMillion, c.HighPartsPerMillion = c.HighPartsPerMillion, c.LowPartsPerMillion
 	}
-	if e.First > 0 {
-		c.Before = j.points[e.First-1].Subject
+	if e.Earliest > 0 {
+		c.Before = j.points[e.Earliest-1].Subject
+	}
+	for _, other := range j.points[e.Earliest : e.Latest+1] {
+		if other.Subject != c.Subject && !slices.Contains(c.Others, other.Subject) {
+			c.Others = append(c.Others, other.Subject)
+		}
 	}
 	return c
 }

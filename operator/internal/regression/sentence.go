@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"vnfbench.io/operator/internal/excerpt"
 )
 
 // percent writes parts per million as percent, with as many decimals as matter.
@@ -30,6 +32,13 @@ func (c Change) Words() string {
 // Place says where a change is: `with r1 3f2a (after 1c09), first in run "night-61"`.
 func (c Change) Place() string {
 	subject, before := c.Subject.String(), c.Before.String()
+	if len(c.Others) > 0 {
+		names := make([]string, len(c.Others))
+		for i, other := range c.Others {
+			names[i] = other.String()
+		}
+		subject += " or " + excerpt.List(names, ", ") + ", which the runs do not tell apart,"
+	}
 	switch {
 	case subject == "" || subject == before:
 		return fmt.Sprintf("first in run %q", c.Run)

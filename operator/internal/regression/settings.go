@@ -108,6 +108,9 @@ const (
 	// runs do.
 	excursion, wideExcursion, calmLegs = 2.2, 3.5, 0.7
 	excursionTimes, excursionRuns      = 4, 4
+	// placeLimit is by how much the doubled logarithm of the likelihood of a place is below that of the best one at most, where the runs do not tell
+	// both apart: the 95 % point of chi-squared with one degree of freedom.
+	placeLimit = 3.84
 	// nearRuns before a question say whether the environment moved suddenly.
 	nearRuns = 5
 	// unansweredRuns is how many runs an open question waits for an answer while all runs are asked with it.

@@ -2,6 +2,7 @@ package regression
 
 import (
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -137,8 +138,37 @@ func TestPlaceIsAfterAnAnswer(t *testing.T) {
 	x := suspicion{Question: Question{Cause: Step, First: 9, At: 11, Old: 2}, base: base{count: 8}}
 	for cleared, want := range map[int]int{-1: 6, 3: 6, 7: 8} {
 		w.cleared = cleared
-		if got := w.place(x, answer{size: -0.02}, false); got != want {
+		if got, _, _ := w.place(x, answer{size: -0.02}, false); got != want {
 			t.Errorf("cleared at run %d: placed at run %d, want %d", cleared, got, want)
+		}
+	}
+}
+
+// TestPlaceIsWhereTheVersionChanged places a fall of 5 % at run 6, before which run 5 happens to be low. Without knowing what was deployed the runs do
+// not tell which of both it began with, and with it they do.
+func TestPlaceIsWhereTheVersionChanged(t *testing.T) {
+	for name, c := range map[string]struct {
+		deployed               string
+		deviation              float64
+		best, earliest, latest int
+	}{
+		"nothing is known":                        {"        ", 0.018, 5, 5, 6},
+		"quiet runs":                              {"        ", 0.002, 5, 5, 5},
+		"each run has a version of its own":       {"abcdefgh", 0.018, 5, 5, 6},
+		"the old version until the change":        {"aaaaaabb", 0.018, 6, 6, 6},
+		"a version between that was not compared": {"aaaaacbb", 0.018, 5, 5, 6},
+		"both have the same":                      {"aaaaaaaa", 0.018, 5, 5, 6},
+		"the new version came one run before":     {"aaaaabbb", 0.018, 5, 5, 5},
+	} {
+		b := newBed(1, 0, 8).move(6, -0.05).draw()
+		b.runs[5].Value = b.runs[4].Value - 0.027
+		for i := range b.runs {
+			b.runs[i].Deployed = strings.TrimSpace(c.deployed[i : i+1])
+		}
+		w := newWalk(Default(), b.runs, b)
+		x := suspicion{Question: Question{Cause: Step, First: 5, At: 7, Old: 2, New: 7}, base: base{count: 5, mean: b.runs[0].Value, deviation: c.deviation}}
+		if best, earliest, latest := w.place(x, answer{size: -0.05}, false); best != c.best || earliest != c.earliest || latest != c.latest {
+			t.Errorf("%s: placed at %d, %d to %d, want %d, %d to %d", name, best, earliest, latest, c.best, c.earliest, c.latest)
 		}
 	}
 }

@@ -47,12 +47,13 @@ const (
 
 // Change is a confirmed change of a series.
 type Change struct {
-	// Run is the first run of the new level, Execution what it is a part of, Subject what it tested. Before is what
-	// was tested just before it.
-	Run       string         `json:"run"`
-	Execution string         `json:"execution,omitempty"`
-	Subject   series.Subject `json:"subject,omitzero"`
-	Before    series.Subject `json:"before,omitzero"`
+	// Run is the first run of the new level as far as the runs show it, Execution what it is a part of, Subject what it tested. Others are
+	// what else the change may have begun with: the runs do not tell which. Before is what was tested just before all of them.
+	Run       string           `json:"run"`
+	Execution string           `json:"execution,omitempty"`
+	Subject   series.Subject   `json:"subject,omitzero"`
+	Others    []series.Subject `json:"others,omitempty"`
+	Before    series.Subject   `json:"before,omitzero"`
 	// ConfirmedAt is the run after which the change was confirmed.
 	ConfirmedAt string `json:"confirmedAt"`
 	// Change is that of the figure in parts per million; the interval from Low to High holds it.

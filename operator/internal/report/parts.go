@@ -8,15 +8,15 @@ type Part struct {
 	Title   string
 	Facts   []Fact
 	Notes   []string
-	Columns []Column
+	Columns []TableColumn
 	Rows    [][]string
 }
 
 // Fact is a name with its value.
 type Fact struct{ Name, Value string }
 
-// Column is a column of a table.
-type Column struct {
+// TableColumn is a column of a table.
+type TableColumn struct {
 	Head string
 	// Number aligns its cells to the right.
 	Number bool
@@ -36,7 +36,7 @@ func parts(sections []section) []Part {
 			out[i].Facts = append(out[i].Facts, Fact{f.name, f.value})
 		}
 		for _, c := range s.columns {
-			out[i].Columns = append(out[i].Columns, Column{c.head, c.right})
+			out[i].Columns = append(out[i].Columns, TableColumn{c.head, c.right})
 		}
 	}
 	return out

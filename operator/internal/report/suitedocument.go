@@ -43,6 +43,8 @@ type SuiteDocument struct {
 	// ControlDifferencePartsPerMillion is that between the two means of the control cell; absent without one.
 	ControlDifferencePartsPerMillion *int64      `json:"controlDifferencePartsPerMillion,omitempty"`
 	Cells                            []SuiteCell `json:"cells"`
+	// Fits are the lines through the figures over the numeric axes.
+	Fits []AxisFit `json:"fits,omitempty"`
 	// Regression is what the suite says of the series after the execution; absent where they were not judged.
 	Regression *v1alpha1.RegressionStatus `json:"regression,omitempty"`
 	// WrittenBy is the version of the program that wrote the document.
@@ -143,6 +145,7 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 		}
 		doc.Cells = append(doc.Cells, described)
 	}
+	doc.Fits = fits(doc.Axes, doc.Cells)
 	return doc
 }
 
@@ -182,7 +185,7 @@ func WriteSuiteReport(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, doc Su
 func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument, l letters) []section {
 	state := SuiteState{Suite: doc.Suite, NotReady: doc.Ready, Judged: doc.Regression}
 	parts := suiteSections(execution, state, l)
-	for _, part := range []section{matrixSection(execution, l), suiteVerdicts(doc), suiteFailures(doc)} {
+	for _, part := range []section{matrixSection(execution, l), fitsSection(doc), suiteVerdicts(doc), suiteFailures(doc)} {
 		if len(part.rows)+len(part.notes) > 0 {
 			parts = append(parts, part)
 		}

@@ -119,6 +119,9 @@ type Point struct {
 	Subject       Subject           `json:"subject,omitzero"`
 	// SubjectTime is when what was tested was made; zero where it is not known.
 	SubjectTime time.Time `json:"subjectTime,omitzero"`
+	// Deployed is the same for points of runs that deployed the same. It is no part of a stored point: it is empty where the one who judges does not
+	// know it.
+	Deployed string `json:"-"`
 	// Document is where the whole result is.
 	Document string `json:"document,omitempty"`
 	Leg      *Leg   `json:"leg,omitempty"`

@@ -16,7 +16,7 @@ const (
 )
 
 // shipped are the commands that a release holds.
-var shipped = []string{"endpoint", "kubectl-vnfbench", "manager", "measurer", "neighbor", "vnf"}
+var shipped = []string{"endpoint", "kubectl-vnfbench", "manager", "measurer", "neighbor", "results", "vnf"}
 
 // TestCommandsAreWhatShips compares the folders of cmd/ with the commands of a release.
 func TestCommandsAreWhatShips(t *testing.T) {

@@ -226,9 +226,9 @@ resource "helm_release" "vnfbench" {
       pullSecrets = var.vnfbench.pull_secrets
     }
     metrics = {
-      serviceMonitor = var.monitoring != null
-      prometheusRule = var.monitoring != null
-      dashboard      = var.monitoring != null
+      serviceMonitor = { enabled = var.monitoring != null }
+      prometheusRule = { enabled = var.monitoring != null }
+      dashboard      = { enabled = var.monitoring != null }
     }
   })], var.vnfbench.values)
 

@@ -3,33 +3,26 @@ package benchmarkrun
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/fair"
 	"vnfbench.io/operator/internal/controller/queue"
-	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/report"
 )
 
-// The gauges show the runs that ended last: at most maxRunsWithFigures, and as many of them as have maxFigures together,
-// but always the last one. Each figure is a series that takes about a kilobyte, and a run can have thousands.
-const (
-	maxRunsWithFigures = 100
-	maxFigures         = 5000
-)
+// maxShownRuns is how many runs that have ended the gauges show, and for how many experiments they show figures.
+const maxShownRuns = 100
 
-// Gauges shows the stored state of runs and testbeds at the time of a scrape: a deleted run's figures
-// vanish with it.
+// Gauges shows the stored state of runs and testbeds at the time of a scrape: what belongs to a deleted run vanishes
+// with it.
 type Gauges struct {
 	// Cache says which runs there are. It has no figures of those that are over.
 	Cache client.Reader
@@ -40,26 +33,41 @@ type Gauges struct {
 
 	mutex sync.Mutex
 	// figures are those of the runs that the last scrape showed.
-	figures map[shownRun][]prometheus.Metric
+	figures map[shownRun]shownFigures
 }
 
-// shownRun is a run with the one label of its figures that can still change.
-type shownRun struct {
-	uid        types.UID
-	experiment string
+// identity is what figures of an experiment have in common, whichever of its runs found them. Suite and cell are empty
+// for a run of no suite.
+type identity struct{ namespace, suite, cell, experiment, testbed string }
+
+var identityLabels = []string{"namespace", "suite", "cell", "experiment", "testbed"}
+
+func identityOf(run *v1alpha1.BenchmarkRun) identity {
+	return identity{run.Namespace, run.Labels[v1alpha1.LabelSuite], run.Labels[v1alpha1.LabelCell], report.ExperimentName(run), run.TestbedName()}
 }
 
-var figureLabels = []string{"namespace", "experiment", "run", "metric", "size", "goal", "load", "streams"}
+func (i identity) values() []string {
+	return []string{i.namespace, i.suite, i.cell, i.experiment, i.testbed}
+}
 
 var (
-	figureDescription = prometheus.NewDesc("vnfbench_run_figure",
-		"Figure that a finished BenchmarkRun found, of the worse direction, in the unit that its metric's name ends with.",
+	figureDescription = prometheus.NewDesc("vnfbench_figure",
+		"Figure of the last measured BenchmarkRun of an experiment on a Testbed, in the unit that the label metric ends with.",
 		figureLabels, nil)
-	uncertainDescription = prometheus.NewDesc("vnfbench_run_uncertain_figure",
-		"Value that a finished BenchmarkRun found and that is no figure of the device, for the reason in the label doubt: a floor, an irregular search, or a load that was not reached.",
-		append(figureLabels[:len(figureLabels):len(figureLabels)], "doubt"), nil)
+	uncertainDescription = prometheus.NewDesc("vnfbench_uncertain_figure",
+		"Value of the last measured BenchmarkRun of an experiment on a Testbed that is no figure of the device, for the reason in the label doubt: a floor, an irregular search, or a load that was not reached.",
+		append(slices.Clone(figureLabels), "doubt"), nil)
+	leftOutDescription = prometheus.NewDesc("vnfbench_experiments_left_out",
+		"Experiments on a Testbed whose figures are not shown, or not all of them.", nil, nil)
+	completionDescription = prometheus.NewDesc("vnfbench_run_completion_timestamp_seconds",
+		"When a BenchmarkRun ended, with the status and reason of its condition Succeeded.",
+		append(slices.Clone(identityLabels), "run", "result", "reason"), nil)
 	queueDescription = prometheus.NewDesc("vnfbench_testbed_queue_length",
 		"BenchmarkRuns that wait for a Testbed.", []string{"testbed"}, nil)
+	admissionDescription = prometheus.NewDesc("vnfbench_active_run_admission_timestamp_seconds",
+		"Since when a BenchmarkRun has held its Testbed.", append(slices.Clone(identityLabels), "run"), nil)
+	queuedDescription = prometheus.NewDesc("vnfbench_queued_run_creation_timestamp_seconds",
+		"When the BenchmarkRun was created that is next on a Testbed.", append(slices.Clone(identityLabels), "run"), nil)
 )
 
 // scrapeTimeout limits the time for reading.
@@ -67,9 +75,11 @@ const scrapeTimeout = 5 * time.Second
 
 // Describe implements prometheus.Collector.
 func (g *Gauges) Describe(descriptions chan<- *prometheus.Desc) {
-	descriptions <- figureDescription
-	descriptions <- uncertainDescription
-	descriptions <- queueDescription
+	for _, d := range []*prometheus.Desc{
+		figureDescription, uncertainDescription, leftOutDescription, completionDescription, queueDescription, admissionDescription, queuedDescription,
+	} {
+		descriptions <- d
+	}
 }
 
 // Collect implements prometheus.Collector.
@@ -83,49 +93,34 @@ func (g *Gauges) Collect(metrics chan<- prometheus.Metric) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
-	g.collectRuns(ctx, metrics)
-	g.collectTestbeds(ctx, metrics)
-}
-
-// collectRuns shows the runs that ended last. Those whose figures cannot be read in time are left to
-// the next scrape.
-func (g *Gauges) collectRuns(ctx context.Context, metrics chan<- prometheus.Metric) {
-	var runs v1alpha1.BenchmarkRunList
-	if err := g.Cache.List(ctx, &runs, client.UnsafeDisableDeepCopy); err != nil {
+	var list v1alpha1.BenchmarkRunList
+	if err := g.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		metrics <- prometheus.NewInvalidMetric(figureDescription, err)
 		return
 	}
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
-	shown, series := map[shownRun][]prometheus.Metric{}, 0
-	var failed error
-	for _, run := range endedLast(runs.Items) {
-		key := shownRun{run.UID, report.ExperimentName(run)}
-		figures, known := g.figures[key]
-		if !known {
-			var err error
-			if figures, err = g.read(ctx, run); err != nil {
-				failed = err
-				continue
-			}
-		}
-		shown[key] = figures
-		if series += len(figures); series > maxFigures && len(shown) > 1 {
-			// It is kept, so that the next scrape need not read it.
-			break
-		}
-		for _, figure := range figures {
-			metrics <- figure
-		}
+	var testbeds v1alpha1.TestbedList
+	if err := g.Cache.List(ctx, &testbeds); err != nil {
+		metrics <- prometheus.NewInvalidMetric(queueDescription, err)
+		return
 	}
-	g.figures = shown
-	if failed != nil {
-		ctrl.Log.WithName("metrics").Info("Some runs' figures are left to the next scrape", "err", failed.Error())
+	ended := endedRuns(list.Items)
+	for _, run := range fair.Share(ended, maxShownRuns, namespaceOf) {
+		succeeded := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionSucceeded)
+		metrics <- seconds(completionDescription, run.Status.CompletionTime.Time, append(identityOf(run).values(), run.Name, resultOf(succeeded), succeeded.Reason)...)
 	}
+	g.collectFigures(ctx, lastMeasured(ended), metrics)
+	collectTestbeds(testbeds.Items, list.Items, metrics)
 }
 
-// endedLast returns the runs that the gauges show.
-func endedLast(runs []v1alpha1.BenchmarkRun) []*v1alpha1.BenchmarkRun {
+func namespaceOf(run *v1alpha1.BenchmarkRun) string { return run.Namespace }
+
+// seconds returns a gauge of a time.
+func seconds(description *prometheus.Desc, at time.Time, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(description, prometheus.GaugeValue, float64(at.Unix()), labels...)
+}
+
+// endedRuns returns the runs that have ended, the last one first.
+func endedRuns(runs []v1alpha1.BenchmarkRun) []*v1alpha1.BenchmarkRun {
 	var ended []*v1alpha1.BenchmarkRun
 	for i := range runs {
 		if queue.Finished(&runs[i]) && runs[i].Status.CompletionTime != nil {
@@ -135,52 +130,30 @@ func endedLast(runs []v1alpha1.BenchmarkRun) []*v1alpha1.BenchmarkRun {
 	slices.SortFunc(ended, func(a, b *v1alpha1.BenchmarkRun) int {
 		return cmp.Or(b.Status.CompletionTime.Compare(a.Status.CompletionTime.Time), cmp.Compare(a.UID, b.UID))
 	})
-	return ended[:min(len(ended), maxRunsWithFigures)]
+	return ended
 }
 
-// read returns the figures of a run that has ended; none if it is gone.
-func (g *Gauges) read(ctx context.Context, ended *v1alpha1.BenchmarkRun) ([]prometheus.Metric, error) {
-	run := &v1alpha1.BenchmarkRun{}
-	if err := g.Reader.Get(ctx, client.ObjectKeyFromObject(ended), run); apierrors.IsNotFound(err) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("reading BenchmarkRun %q: %w", ended.Name, err)
-	}
-	if run.UID != ended.UID {
-		return nil, nil
-	}
-	var metrics []prometheus.Metric
-	figures := figure.Of(run.Status)
-	of := figure.ByKey(figures)
-	for _, c := range figure.Join(figures, nil) {
-		metrics = append(metrics, gaugeOf(run, *figure.Worst(of[c.FigureKey], c.FigureKey)))
-	}
-	return metrics, nil
-}
-
-// gaugeOf shows a figure. One that is uncertain has another name, so that no dashboard, alert or
-// average takes it for a figure.
-func gaugeOf(run *v1alpha1.BenchmarkRun, f figure.Figure) prometheus.Metric {
-	streams := ""
-	if f.Streams > 0 {
-		streams = strconv.Itoa(int(f.Streams))
-	}
-	labels := []string{run.Namespace, report.ExperimentName(run), run.Name, string(f.Metric), f.Size, f.Goal, f.Load, streams}
-	for _, code := range f.Codes() {
-		if figure.IsUncertain(code) {
-			return prometheus.MustNewConstMetric(uncertainDescription, prometheus.GaugeValue, float64(f.Value), append(labels, string(code))...)
+// collectTestbeds shows how many runs wait for each testbed, which one holds it, and which one is next.
+func collectTestbeds(testbeds []v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, metrics chan<- prometheus.Metric) {
+	byUID, next := map[types.UID]*v1alpha1.BenchmarkRun{}, map[string]*v1alpha1.BenchmarkRun{}
+	for i := range runs {
+		run := &runs[i]
+		byUID[run.UID] = run
+		admitted := meta.FindStatusCondition(run.Status.Conditions, v1alpha1.ConditionAdmitted)
+		if name := run.TestbedName(); queue.Wants(run) && admitted != nil && admitted.Reason == v1alpha1.ReasonQueued && (next[name] == nil || queue.Compare(run, next[name]) < 0) {
+			next[name] = run
 		}
 	}
-	return prometheus.MustNewConstMetric(figureDescription, prometheus.GaugeValue, float64(f.Value), labels...)
-}
-
-func (g *Gauges) collectTestbeds(ctx context.Context, metrics chan<- prometheus.Metric) {
-	var testbeds v1alpha1.TestbedList
-	if err := g.Cache.List(ctx, &testbeds); err != nil {
-		metrics <- prometheus.NewInvalidMetric(queueDescription, err)
-		return
-	}
-	for _, t := range testbeds.Items {
+	for i := range testbeds {
+		t := &testbeds[i]
 		metrics <- prometheus.MustNewConstMetric(queueDescription, prometheus.GaugeValue, float64(t.Status.QueuedRuns), t.Name)
+		for _, active := range t.Status.ActiveRuns {
+			if run := byUID[types.UID(active.UID)]; run != nil {
+				metrics <- seconds(admissionDescription, active.Since.Time, append(identityOf(run).values(), run.Name)...)
+			}
+		}
+		if run := next[t.Name]; run != nil && !queue.Holds(t, run) {
+			metrics <- seconds(queuedDescription, run.CreationTimestamp.Time, append(identityOf(run).values(), run.Name)...)
+		}
 	}
 }

@@ -263,7 +263,7 @@ func TestArchivedExecution(t *testing.T) {
 }
 
 // TestArchivedTrialsAreRemoved checks that the trials of a run go when the archive has its whole document, and not before or without them, that the figures and the
-// plan stay, and that readers are told where the trials are.
+// plan stay, and that readers learn where the trials are.
 func TestArchivedTrialsAreRemoved(t *testing.T) {
 	l := newLab(t, nil)
 	l.stop()

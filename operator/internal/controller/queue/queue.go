@@ -105,10 +105,13 @@ func Waiting(testbed *v1alpha1.Testbed, runs []v1alpha1.BenchmarkRun, allowed ma
 			waiting = append(waiting, &runs[i])
 		}
 	}
-	slices.SortFunc(waiting, func(a, b *v1alpha1.BenchmarkRun) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
-	})
+	slices.SortFunc(waiting, Compare)
 	return waiting
+}
+
+// Compare returns a negative number when a waits before b, and a positive one when it waits after it.
+func Compare(a, b *v1alpha1.BenchmarkRun) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
 }
 
 // Positions returns the place of each run that waits, by its UID: 1 for the next.

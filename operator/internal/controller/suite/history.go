@@ -88,7 +88,7 @@ type pairOf struct {
 
 // bytesOfPoint is how much memory judging takes for each point, which TestMemoryOfJudging measures. All points together take at most one part in
 // shareOfMemory of what the process may use: one suite is judged at a time.
-const bytesOfPoint, shareOfMemory = 720, 2
+const bytesOfPoint, shareOfMemory = 736, 2
 
 // RoomIn returns how many points of a suite a process judges that may use some bytes of memory, which is math.MaxInt64 without a limit.
 func RoomIn(bytes int64) int {
@@ -135,6 +135,9 @@ func (h *history) add(m *v1alpha1.BenchmarkMeasurement, points []series.Point, e
 			"the measurements of the suite have more than the %d points that the operator has memory for", h.room)
 	}
 	for _, p := range points {
+		if p.Leg == nil {
+			p.Deployed = h.deployed(&p)
+		}
 		h.points.Add(h.small(p))
 	}
 	return nil
@@ -165,6 +168,15 @@ func (h *history) addVersion(m *v1alpha1.BenchmarkMeasurement) error {
 	}
 	h.versions[h.once(m.Spec.Run)] = version{h.once(m.Spec.Cell), sha256.Sum256(experiment), namesItsDisk}
 	return nil
+}
+
+// deployed identifies what the run of a point deployed: its experiment, with the image of the functions whose disk it does not name.
+func (h *history) deployed(p *series.Point) string {
+	known, found := h.versions[p.Run]
+	if !found {
+		return ""
+	}
+	return h.once(string(known.experiment[:]) + p.Subject.Image)
 }
 
 // small returns a point without what no judgment reads.

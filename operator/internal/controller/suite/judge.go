@@ -192,6 +192,11 @@ func (j *judging) verdict(of *regression.Judgment, s series.Series) v1alpha1.Ser
 			Run: c.Run, Revision: c.Subject.Revision, PartsPerMillion: c.ChangePartsPerMillion,
 			LowPartsPerMillion: c.LowPartsPerMillion, HighPartsPerMillion: c.HighPartsPerMillion, Pairs: int32(c.Pairs),
 		}
+		for _, other := range c.Others[:min(len(c.Others), v1alpha1.MaxOtherRevisions)] {
+			if other.Revision != "" && other.Revision != c.Subject.Revision {
+				v.Change.OtherRevisions = append(v.Change.OtherRevisions, other.Revision)
+			}
+		}
 	}
 	return v
 }

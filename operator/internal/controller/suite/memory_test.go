@@ -63,7 +63,7 @@ func TestMemoryOfJudging(t *testing.T) {
 
 // TestRoomForPoints checks that the number of points follows from the memory of the process, and that more are a problem that says what to do.
 func TestRoomForPoints(t *testing.T) {
-	for bytes, want := range map[int64]int{math.MaxInt64: series.MaxPoints, 230 << 20: 167480, 1 << 40: series.MaxPoints} {
+	for bytes, want := range map[int64]int{math.MaxInt64: series.MaxPoints, 230 << 20: 163_840, 1 << 40: series.MaxPoints} {
 		if got := RoomIn(bytes); got != want {
 			t.Errorf("%d bytes: %d points, want %d", bytes, got, want)
 		}

@@ -1,7 +1,9 @@
 package suiterun
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/controller/fair"
 )
 
 // Metrics count the executions that end and their measurements. Its gauges show the executions that have not ended.
@@ -27,9 +30,15 @@ type Metrics struct {
 var (
 	activeDescription = prometheus.NewDesc("vnfbench_suite_runs_active",
 		"BenchmarkSuiteRuns that have not ended.", nil, nil)
+	completionDescription = prometheus.NewDesc("vnfbench_suite_run_completion_timestamp_seconds",
+		"When a BenchmarkSuiteRun ended, with the status and reason of its condition Succeeded.",
+		[]string{"namespace", "suite", "execution", "result", "reason"}, nil)
 	measurementsDescription = prometheus.NewDesc("vnfbench_suite_measurements",
 		"Measurements of the BenchmarkSuiteRuns that have not ended, by their state.", []string{"state"}, nil)
 )
+
+// maxShownExecutions is how many executions that have ended are shown.
+const maxShownExecutions = 100
 
 // scrapeTimeout limits the time for reading.
 const scrapeTimeout = 5 * time.Second
@@ -61,6 +70,7 @@ func (m *Metrics) Describe(descriptions chan<- *prometheus.Desc) {
 	m.duration.Describe(descriptions)
 	descriptions <- activeDescription
 	descriptions <- measurementsDescription
+	descriptions <- completionDescription
 }
 
 // Collect implements prometheus.Collector.
@@ -77,20 +87,39 @@ func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
-	m.collectActive(ctx, metrics)
-}
-
-// collectActive shows the executions that have not ended.
-func (m *Metrics) collectActive(ctx context.Context, metrics chan<- prometheus.Metric) {
 	var list v1alpha1.BenchmarkSuiteRunList
 	if err := m.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		metrics <- prometheus.NewInvalidMetric(activeDescription, err)
 		return
 	}
+	collectActive(list.Items, metrics)
+	collectEnded(list.Items, metrics)
+}
+
+// collectEnded shows the executions that ended last.
+func collectEnded(executions []v1alpha1.BenchmarkSuiteRun, metrics chan<- prometheus.Metric) {
+	var ended []*v1alpha1.BenchmarkSuiteRun
+	for i := range executions {
+		if e := &executions[i]; Ended(e) && e.Status.CompletionTime != nil {
+			ended = append(ended, e)
+		}
+	}
+	slices.SortFunc(ended, func(a, b *v1alpha1.BenchmarkSuiteRun) int {
+		return cmp.Or(b.Status.CompletionTime.Compare(a.Status.CompletionTime.Time), cmp.Compare(a.UID, b.UID))
+	})
+	for _, e := range fair.Share(ended, maxShownExecutions, func(e *v1alpha1.BenchmarkSuiteRun) string { return e.Namespace }) {
+		result, reason := resultOf(&e.Status)
+		metrics <- prometheus.MustNewConstMetric(completionDescription, prometheus.GaugeValue, float64(e.Status.CompletionTime.Unix()),
+			e.Namespace, e.Labels[v1alpha1.LabelSuite], e.Name, result, reason)
+	}
+}
+
+// collectActive shows the executions that have not ended.
+func collectActive(executions []v1alpha1.BenchmarkSuiteRun, metrics chan<- prometheus.Metric) {
 	active, states := 0, map[string]int32{"pending": 0, "running": 0}
-	for i := range list.Items {
-		status := &list.Items[i].Status
-		if Ended(&list.Items[i]) {
+	for i := range executions {
+		status := &executions[i].Status
+		if Ended(&executions[i]) {
 			continue
 		}
 		active++
@@ -118,15 +147,21 @@ func endedByState(c v1alpha1.MeasurementCounts) map[string]int32 {
 
 // ended counts an execution whose outcome has been stored.
 func (m *Metrics) ended(status *v1alpha1.BenchmarkSuiteRunStatus) {
-	c, result := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionSucceeded), "failed"
-	if c.Status == metav1.ConditionTrue {
-		result = "succeeded"
-	}
-	m.executions.WithLabelValues(result, c.Reason).Inc()
+	result, reason := resultOf(status)
+	m.executions.WithLabelValues(result, reason).Inc()
 	for state, count := range endedByState(status.Counts) {
 		m.measurements.WithLabelValues(state).Add(float64(count))
 	}
 	if status.StartTime != nil && status.CompletionTime != nil {
 		m.duration.WithLabelValues(result).Observe(status.CompletionTime.Sub(status.StartTime.Time).Seconds())
 	}
+}
+
+// resultOf returns how an execution ended, and the reason.
+func resultOf(status *v1alpha1.BenchmarkSuiteRunStatus) (result, reason string) {
+	c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionSucceeded)
+	if c.Status == metav1.ConditionTrue {
+		return "succeeded", c.Reason
+	}
+	return "failed", c.Reason
 }

@@ -24,7 +24,11 @@ func TestMetrics(t *testing.T) {
 	counted := v1alpha1.MeasurementCounts{Total: 10, Succeeded: 3, Failed: 1}
 	execution := func(name string, status metav1.ConditionStatus, reason, run string, counts v1alpha1.MeasurementCounts) client.Object {
 		e := &v1alpha1.BenchmarkSuiteRun{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: name}}
+		e.Labels = map[string]string{v1alpha1.LabelSuite: "nightly"}
 		e.Status = v1alpha1.BenchmarkSuiteRunStatus{Counts: counts, ActiveRun: run, Conditions: []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: status, Reason: reason}}}
+		if status != metav1.ConditionUnknown {
+			e.Status.CompletionTime = ptr.To(metav1.NewTime(time.Unix(1000, 0)))
+		}
 		return e
 	}
 	leading := make(chan struct{})
@@ -57,6 +61,9 @@ vnfbench_suite_measurements{state="succeeded"} 3
 vnfbench_suite_measurements_total{state="failed"} 0
 vnfbench_suite_measurements_total{state="skipped"} 4
 vnfbench_suite_measurements_total{state="succeeded"} 8
+# HELP vnfbench_suite_run_completion_timestamp_seconds When a BenchmarkSuiteRun ended, with the status and reason of its condition Succeeded.
+# TYPE vnfbench_suite_run_completion_timestamp_seconds gauge
+vnfbench_suite_run_completion_timestamp_seconds{execution="c",namespace="bench",reason="Succeeded",result="succeeded",suite="nightly"} 1000
 # HELP vnfbench_suite_runs_active BenchmarkSuiteRuns that have not ended.
 # TYPE vnfbench_suite_runs_active gauge
 vnfbench_suite_runs_active 2
@@ -65,7 +72,7 @@ vnfbench_suite_runs_active 2
 vnfbench_suite_runs_total{reason="FailedFast",result="failed"} 1
 vnfbench_suite_runs_total{reason="Succeeded",result="succeeded"} 1
 `
-	if err := testutil.CollectAndCompare(m, strings.NewReader(want), "vnfbench_suite_measurements", "vnfbench_suite_measurements_total", "vnfbench_suite_runs_active", "vnfbench_suite_runs_total"); err != nil {
+	if err := testutil.CollectAndCompare(m, strings.NewReader(want), "vnfbench_suite_measurements", "vnfbench_suite_measurements_total", "vnfbench_suite_runs_active", "vnfbench_suite_runs_total", "vnfbench_suite_run_completion_timestamp_seconds"); err != nil {
 		t.Error(err)
 	}
 	if n := testutil.CollectAndCount(m, "vnfbench_suite_run_duration_seconds"); n != 2 {

@@ -22,7 +22,7 @@ run "operator_alone" {
     error_message = "images come from the registry that was named"
   }
   assert {
-    condition     = yamldecode(helm_release.vnfbench.values[0]).metrics.serviceMonitor == false
+    condition     = yamldecode(helm_release.vnfbench.values[0]).metrics.serviceMonitor.enabled == false
     error_message = "there is no ServiceMonitor without its definition"
   }
 }
@@ -101,7 +101,7 @@ run "everything" {
     error_message = "charts are pinned"
   }
   assert {
-    condition     = yamldecode(helm_release.vnfbench.values[0]).metrics == { serviceMonitor = true, prometheusRule = true, dashboard = true }
+    condition     = yamldecode(helm_release.vnfbench.values[0]).metrics == { serviceMonitor = { enabled = true }, prometheusRule = { enabled = true }, dashboard = { enabled = true } }
     error_message = "with the stack there are monitor, alerts and dashboard"
   }
   assert {

@@ -1,0 +1,163 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/analysis"
+)
+
+// AxisFit is a straight line through a figure over a numeric axis, for cells that are alike in all other axes.
+type AxisFit struct {
+	// Axis is the numeric one, Others are the values of the other axes.
+	Axis   string                        `json:"axis"`
+	Others map[string]v1alpha1.AxisLabel `json:"others,omitempty"`
+	// Figure says which size and goal the figure is of, Of what is fitted.
+	Figure string `json:"figure,omitempty"`
+	Of     FitOf  `json:"of"`
+	// Line is in nanoseconds for one unit of the axis. It is absent where Problem says why.
+	Line    *analysis.LineFit `json:"line,omitempty"`
+	Problem string            `json:"problem,omitempty"`
+}
+
+// FitOf is what is fitted over an axis.
+type FitOf string
+
+const (
+	// FitFrameTime is the time for a frame in nanoseconds, 1e9 over the rate: what one more rule adds to it is what the rule costs.
+	FitFrameTime FitOf = "FrameTime"
+	// FitP99 is the 99th percentile of the delay in nanoseconds.
+	FitP99 FitOf = "P99"
+)
+
+// fitted are the figures of a measurement that are fitted.
+var fitted = []struct {
+	of          FitOf
+	figure      func(v1alpha1.SuiteMeasurement) (*int64, v1alpha1.FigureNote)
+	nanoseconds func(int64) float64
+}{
+	{FitFrameTime, v1alpha1.SuiteMeasurement.Rate, func(rate int64) float64 { return 1e9 / float64(rate) }},
+	{FitP99, v1alpha1.SuiteMeasurement.P99, func(nanoseconds int64) float64 { return float64(nanoseconds) }},
+}
+
+// fits returns a line for each numeric axis, each combination of the other axes' values and each figure that has values. Figures that are floors or
+// in doubt are no values, and are left out.
+func fits(axes []SuiteAxis, cells []SuiteCell) []AxisFit {
+	var out []AxisFit
+	for _, axis := range axes {
+		if axis.Kind != v1alpha1.AxisNumeric {
+			continue
+		}
+		for _, alike := range alikeBut(axis.Name, len(axes), cells) {
+			for _, f := range fitted {
+				var points []analysis.Point
+				for _, cell := range alike {
+					x, err := strconv.ParseFloat(string(cell.Values[axis.Name]), 64)
+					if err != nil {
+						continue
+					}
+					for _, m := range cell.Measurements {
+						if value, note := f.figure(m.SuiteMeasurement); value != nil && *value > 0 && note == "" {
+							points = append(points, analysis.Point{X: x, Y: f.nanoseconds(*value)})
+						}
+					}
+				}
+				if len(points) == 0 {
+					continue
+				}
+				fit := AxisFit{Axis: axis.Name, Others: maps.Clone(alike[0].Values), Figure: alike[0].Figure, Of: f.of}
+				delete(fit.Others, axis.Name)
+				if line, err := analysis.Line(points); err != nil {
+					fit.Problem = err.Error()
+				} else {
+					fit.Line = &line
+				}
+				out = append(out, fit)
+			}
+		}
+	}
+	return out
+}
+
+// alikeBut returns the cells with all axes in groups that differ only in one axis, in the order of the cells. The control cell is one of those that it
+// repeats.
+func alikeBut(axis string, axes int, cells []SuiteCell) [][]SuiteCell {
+	var out [][]SuiteCell
+	place := map[string]int{}
+	for _, cell := range cells {
+		if len(cell.Values) != axes {
+			continue
+		}
+		key := cell.Figure
+		for _, name := range slices.Sorted(maps.Keys(cell.Values)) {
+			if name != axis {
+				key += "\x00" + string(cell.Values[name])
+			}
+		}
+		at, known := place[key]
+		if !known {
+			at = len(out)
+			place[key], out = at, append(out, nil)
+		}
+		out[at] = append(out[at], cell)
+	}
+	return out
+}
+
+// fitsSection shows the lines.
+func fitsSection(doc SuiteDocument) section {
+	s := section{title: "Cost of one more", columns: []column{
+		left("Axis"), left("Others"), left("Of"), number("Slope (ns)"), number("95 % interval"), number("At 0 (ns)"), number("n"), left("Note"),
+	}}
+	for _, f := range doc.Fits {
+		row := []string{f.Axis, orNone(labels(f.Others)), f.words(), none, none, none, none, f.Problem}
+		if l := f.Line; l != nil {
+			row[3], row[4] = significant(l.Slope.Value), significant(l.Slope.Low)+" to "+significant(l.Slope.High)
+			row[5], row[6] = significant(l.Intercept.Value), strconv.Itoa(l.N)
+			row[7] = f.note()
+		}
+		row[7] = orNone(row[7])
+		s.rows = append(s.rows, row)
+	}
+	return s
+}
+
+// words says what is fitted.
+func (f AxisFit) words() string {
+	what := map[FitOf]string{FitFrameTime: "time for a frame", FitP99: "p99 of the delay"}[f.Of]
+	return what + cmp.Or(" "+f.Figure, "")
+}
+
+// note says what the line does not show.
+func (f AxisFit) note() string {
+	switch {
+	case !f.Line.IsLine():
+		return fmt.Sprintf("the points are not on a line (p = %s): it is the slope of the whole range", significant(*f.Line.LackOfFit))
+	case f.Line.Slope.IsZeroPossible():
+		return "no slope is shown"
+	}
+	return ""
+}
+
+// labels writes values of axes as "backend=nftables, size=64".
+func labels(values map[string]v1alpha1.AxisLabel) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		out = append(out, name+"="+string(values[name]))
+	}
+	return strings.Join(out, ", ")
+}
+
+// significant writes a number with three significant digits or more, and none after the point where it has three before it.
+func significant(value float64) string {
+	if math.Abs(value) >= 100 {
+		return strconv.FormatFloat(value, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(value, 'g', 3, 64)
+}
