@@ -103,13 +103,16 @@ func run(ctx context.Context, o *options) error {
 		}
 		return mgr.Start(ctx)
 	}
+	kept := archiving.Store(store)
 	if o.pagesBindAddress != "" {
-		if err := mgr.Add(&pages{options: o, config: cluster, archive: store, log: ctrl.Log.WithName("pages")}); err != nil {
+		served := &pages{options: o, config: cluster, archive: store, log: ctrl.Log.WithName("pages")}
+		if err := mgr.Add(served); err != nil {
 			return err
 		}
+		kept = served
 	}
 	counted := archiving.NewMetrics(mgr.GetClient())
-	archiver := &archiving.Archiver{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Archive: store, Clock: now, Metrics: counted, Version: version}
+	archiver := &archiving.Archiver{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Archive: kept, Clock: now, Metrics: counted, Version: version}
 	if err := archiver.SetupWithManager(mgr); err != nil {
 		return err
 	}

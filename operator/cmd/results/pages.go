@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -20,8 +21,6 @@ import (
 	"vnfbench.io/operator/internal/results/index"
 	"vnfbench.io/operator/internal/results/web"
 )
-
-// Rights of the pages: who a token is of, and what they may get. The chart binds the role system:auth-delegator, which has both.
 
 // indexInterval is how often the archive is listed. The index learns of what other writers store, and of what is deleted, that late.
 const indexInterval = 30 * time.Second
@@ -43,12 +42,24 @@ func (a archived) Read(ctx context.Context, key string) ([]byte, error) {
 	return data, err
 }
 
-// pages serves the pages of results, and keeps their index. It is a Runnable of the manager.
+// pages serves the pages of results, and keeps their index. It is a Runnable of the manager. Its rights, to ask who a token is of and what they may
+// get, are those of the role system:auth-delegator, which the chart binds.
 type pages struct {
 	options *options
 	config  *rest.Config
 	archive *archive.Archive
 	log     logr.Logger
+	// index is that of the archive, once it is open.
+	index atomic.Pointer[index.Index]
+}
+
+// Store implements archiving.Store: it stores a document, and lets the index read it at once.
+func (p *pages) Store(ctx context.Context, key string, text []byte) error {
+	err := p.archive.Store(ctx, key, text)
+	if x := p.index.Load(); x != nil && err == nil {
+		x.Add(key)
+	}
+	return err
 }
 
 // Start implements manager.Runnable.
@@ -61,6 +72,7 @@ func (p *pages) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.index.Store(x)
 	ctx, stop := context.WithCancel(ctx)
 	followed := make(chan error, 1)
 	go func() { followed <- x.Follow(ctx, archived{p.archive}, indexInterval) }()
