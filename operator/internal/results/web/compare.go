@@ -133,7 +133,7 @@ type comparedRow struct {
 	Cells    []string
 }
 
-// rowsOf returns the figures of a comparison for people: each with its difference from the first run, and "~" where the test cannot tell.
+// rowsOf returns the figures of a comparison for people: each with its difference from the first run, and "~" where the test finds none.
 func rowsOf(c report.Comparison) []comparedRow {
 	var out []comparedRow
 	for _, f := range c.Figures {
