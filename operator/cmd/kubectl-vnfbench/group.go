@@ -17,6 +17,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/document"
+	"vnfbench.io/operator/internal/records"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -104,7 +105,7 @@ func (c *cluster) selectedRuns(ctx context.Context, selector string, everywhere 
 	var all []v1alpha1.BenchmarkRun
 	for next := ""; ; {
 		var page v1alpha1.BenchmarkRunList
-		err := c.client.List(ctx, &page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: parsed}, client.Limit(runsInPage), client.Continue(next))
+		err := c.client.List(ctx, &page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: parsed}, client.Limit(records.RunsInPage), client.Continue(next))
 		if err != nil {
 			return nil, fmt.Errorf("listing the runs that -l %q matches: %w", selector, explain(err))
 		}

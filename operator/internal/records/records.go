@@ -103,15 +103,15 @@ func own(run *v1alpha1.BenchmarkRun, planned *corev1.ConfigMap) error {
 	return nil
 }
 
-// runsInPage is how many runs are read at a time. Each has all its figures.
-const runsInPage = 50
+// RunsInPage is how many runs are read at a time. Each has all its figures.
+const RunsInPage = 50
 
 // Outcomes returns what the document of an execution takes from those of its runs that exist, by their names.
 func Outcomes(ctx context.Context, reader client.Reader, execution *v1alpha1.BenchmarkSuiteRun) (map[string]report.RunOutcome, error) {
 	found := map[string]report.RunOutcome{}
 	for next := ""; ; {
 		var page v1alpha1.BenchmarkRunList
-		err := reader.List(ctx, &page, client.InNamespace(execution.Namespace), client.MatchingLabels{v1alpha1.LabelSuiteRun: execution.Name}, client.Limit(runsInPage), client.Continue(next))
+		err := reader.List(ctx, &page, client.InNamespace(execution.Namespace), client.MatchingLabels{v1alpha1.LabelSuiteRun: execution.Name}, client.Limit(RunsInPage), client.Continue(next))
 		if err != nil {
 			return nil, fmt.Errorf("listing the runs of BenchmarkSuiteRun %q: %w", execution.Name, err)
 		}
