@@ -38,8 +38,8 @@ func TestNamespacedMode(t *testing.T) {
 	restarts := operatorRestarts(t)
 	deleteNamespace(t, deleted)
 	freed(t, deleted)
-	apply(t, stays, shortRun("beside", eightSeconds))
-	ends(t, stays, "beside", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	apply(t, stays, shortRun("afterwards", eightSeconds))
+	ends(t, stays, "afterwards", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	if now := operatorRestarts(t); now != restarts {
 		t.Errorf("the operator was restarted by the deletion of a namespace: %s, then %s", restarts, now)
 	}

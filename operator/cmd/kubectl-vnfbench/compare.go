@@ -27,7 +27,7 @@ repeats of one experiment: a column has their mean. With --group-by there is a c
 for each value of a label, from the oldest run on. Names come before selectors.
 
 The other columns are compared with the first. A change is better or worse where
-Welch's t-test of the repeats finds a difference at 5 %, and ~ where it cannot tell. A
+Welch's t-test of the repeats finds a difference at 5 %, and ~ where it cannot decide. A
 column has repeats where it has several runs, or one run with
 measurements.repeats and repeatScope Chain. Lower limits and doubtful figures
 are shown, and not tested. Notes above the table say what else differs (testbed,

@@ -1,5 +1,5 @@
-// Command documentschema writes the JSON schema of a run's result document, made from the Go types and their comments. It runs in
-// the folder of a package of the operator, and its argument is the file.
+// Command documentschema writes the JSON schema of a run's result document or of a comparison, made from the Go types and their comments. It
+// runs in the folder of a package of the operator, and its arguments are "document" or "comparison", and the file.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 const module = "vnfbench.io/operator"
 
 // sources are the folders whose comments become descriptions.
-var sources = []string{"api/v1alpha1", "internal/caller", "internal/endpoint", "internal/generator", "internal/measure", "internal/plan", "internal/report", "internal/vnf"}
+var sources = []string{"api/v1alpha1", "internal/caller", "internal/comparison", "internal/endpoint", "internal/figure", "internal/generator", "internal/measure", "internal/plan", "internal/report", "internal/vnf"}
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -39,21 +39,33 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 1 {
-		return errors.New("give the name of the file to write")
+	generate := map[string]func(*jsonschema.Reflector) (*jsonschema.Schema, error){"document": ofDocument, "comparison": ofComparison}
+	if len(args) != 2 || generate[args[0]] == nil {
+		return errors.New("give \"document\" or \"comparison\", and the name of the file to write")
 	}
-	file, err := filepath.Abs(args[0])
+	file, err := filepath.Abs(args[1])
 	if err != nil {
 		return err
 	}
 	if err := toModule(); err != nil {
 		return err
 	}
-	text, err := generate()
+	r, err := reflector()
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, text, 0o644)
+	schema, err := generate[args[0]](r)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(schema); err != nil {
+		return err
+	}
+	return os.WriteFile(file, text.Bytes(), 0o644)
 }
 
 // toModule changes to the folder of the operator's module.
@@ -75,8 +87,8 @@ func toModule() error {
 	}
 }
 
-// generate returns the schema as JSON.
-func generate() ([]byte, error) {
+// reflector returns what makes schemas of types, with their comments.
+func reflector() (*jsonschema.Reflector, error) {
 	r := &jsonschema.Reflector{
 		Anonymous: true, ExpandedStruct: true,
 		// Readers ignore fields that they do not know.
@@ -91,23 +103,19 @@ func generate() ([]byte, error) {
 	for key, comment := range r.CommentMap {
 		r.CommentMap[key] = withoutMarkers(comment)
 	}
+	return r, nil
+}
+
+// ofDocument returns the schema of a document.
+func ofDocument(r *jsonschema.Reflector) (*jsonschema.Schema, error) {
 	schema, planned := r.Reflect(report.Document{}), r.Reflect(plan.Plan{})
 	maps.Copy(schema.Definitions, planned.Definitions)
 	planned.Definitions, planned.Version = nil, ""
 	schema.Definitions[planName] = planned
-	for _, definition := range schema.Definitions {
-		allowNull(definition)
-	}
-	allowNull(schema)
 	// The operator stores the plan as JSON, and the document has it as it was stored.
 	schema.Definitions["report.Inputs"].Properties.Set("plan", &jsonschema.Schema{Ref: "#/$defs/" + planName})
-	schema.Title = "Result document of a BenchmarkRun of vnfbench, version " + report.APIVersion
-	for field, value := range map[string]string{"apiVersion": report.APIVersion, "kind": report.Kind} {
-		property, found := schema.Properties.Get(field)
-		if !found {
-			return nil, fmt.Errorf("the document has no %s", field)
-		}
-		property.Const = value
+	if err := finish(schema, "Result document of a BenchmarkRun of vnfbench", report.Kind); err != nil {
+		return nil, err
 	}
 	trials, found := schema.Properties.Get("trials")
 	if !found {
@@ -115,12 +123,35 @@ func generate() ([]byte, error) {
 	}
 	most := uint64(document.MaximumTrials)
 	trials.MaxItems = &most
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(schema)
-	return text.Bytes(), err
+	return schema, nil
+}
+
+// ofComparison returns the schema of a comparison.
+func ofComparison(r *jsonschema.Reflector) (*jsonschema.Schema, error) {
+	schema := r.Reflect(report.Comparison{})
+	values, found := schema.Definitions["report.ComparedFigure"].Properties.Get("values")
+	if !found {
+		return nil, errors.New("a figure has no values")
+	}
+	values.Items = &jsonschema.Schema{OneOf: []*jsonschema.Schema{values.Items, {Type: "null"}}}
+	return schema, finish(schema, "Comparison of BenchmarkRuns of vnfbench", report.KindComparison)
+}
+
+// finish adds what the types do not say.
+func finish(schema *jsonschema.Schema, title, kind string) error {
+	for _, definition := range schema.Definitions {
+		allowNull(definition)
+	}
+	allowNull(schema)
+	schema.Title = title + ", version " + report.APIVersion
+	for field, value := range map[string]string{"apiVersion": report.APIVersion, "kind": kind} {
+		property, found := schema.Properties.Get(field)
+		if !found {
+			return fmt.Errorf("it has no %s", field)
+		}
+		property.Const = value
+	}
+	return nil
 }
 
 // name returns a definition's name: those of two packages may have types of one name.

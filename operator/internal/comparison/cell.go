@@ -72,8 +72,8 @@ const (
 
 // Cell is what one column has of a figure.
 type Cell struct {
-	// Value is the mean of Values; of floors and irregular values the smallest. It is null where there is none.
-	Value *int64 `json:"value"`
+	// Value is the mean of Values; of floors and irregular values the smallest. It is absent where there is none.
+	Value *int64 `json:"value,omitempty"`
 	// Interval is what Lower and Upper are; absent where there are none. Values that are all the same show no scatter, and have none.
 	Interval Interval `json:"interval,omitempty"`
 	Lower    *int64   `json:"lower,omitempty"`

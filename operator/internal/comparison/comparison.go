@@ -37,15 +37,15 @@ type Verdict string
 const (
 	Better Verdict = "Better"
 	Worse  Verdict = "Worse"
-	// Unclear means that the test cannot tell them apart.
+	// Unclear means that the test cannot distinguish them.
 	Unclear Verdict = "Unclear"
 )
 
 // Difference is that of a column's value from the first column's.
 type Difference struct {
-	// Value is in the figure's unit; null where a value is missing or a floor. Lower and Upper are the ends of its 95 % confidence
+	// Value is in the figure's unit; absent where a value is missing or a floor. Lower and Upper are the ends of its 95 % confidence
 	// interval.
-	Value *int64 `json:"value"`
+	Value *int64 `json:"value,omitempty"`
 	Lower *int64 `json:"lower,omitempty"`
 	Upper *int64 `json:"upper,omitempty"`
 	// PartsPerMillion, LowerPartsPerMillion and UpperPartsPerMillion are the same as shares of the first column's value.

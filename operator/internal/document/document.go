@@ -5,7 +5,8 @@
 // decoded, and what is no whole document is an error that says why.
 package document
 
-//go:generate go run ../../hack/documentschema ../../../docs/reference/document.v1.schema.json
+//go:generate go run ../../hack/documentschema document ../../../docs/reference/document.v1.schema.json
+//go:generate go run ../../hack/documentschema comparison ../../../docs/reference/comparison.v1.schema.json
 
 import (
 	"bytes"

@@ -249,7 +249,7 @@ func TestWriteRefuses(t *testing.T) {
 // TestOtherPrograms checks that documents of v1 are read that an older program wrote, without inputs and trials, and a later
 // one, with fields that this one does not know.
 func TestOtherPrograms(t *testing.T) {
-	texts := keptDocuments(t)
+	texts := keptDocuments(t, report.Kind, 5)
 	text := written(t, made(t), false)
 	for _, field := range []string{`"run": {`, `"experiment": {`, `"trialSummary": {`, `"directions": [`} {
 		text = bytes.Replace(text, []byte(field), []byte(`"later": [{"a": 1.5}], `+field), 1)

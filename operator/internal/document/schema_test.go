@@ -15,18 +15,21 @@ import (
 	"vnfbench.io/operator/internal/testing/plantest"
 )
 
-// schema compiles the schema of the documentation.
-func schema(t *testing.T) *jsonschema.Schema {
+// schema compiles the schema of documents.
+func schema(t *testing.T) *jsonschema.Schema { return schemaOf(t, "document") }
+
+// schemaOf compiles a schema of the documentation.
+func schemaOf(t *testing.T, what string) *jsonschema.Schema {
 	t.Helper()
-	compiled, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "..", "docs", "reference", "document.v1.schema.json"))
+	compiled, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "..", "docs", "reference", what+".v1.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return compiled
 }
 
-// keptDocuments returns the documents that the tests of reports keep, by the names of their files.
-func keptDocuments(t *testing.T) map[string][]byte {
+// keptDocuments returns the documents of a kind that the tests of reports keep, by the names of their files; there are so many at least.
+func keptDocuments(t *testing.T, kind string, least int) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "report", "testdata", "golden", "*.json"))
 	if err != nil {
@@ -38,11 +41,11 @@ func keptDocuments(t *testing.T) map[string][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(text, []byte(`"kind": "BenchmarkReport"`)) {
+		if bytes.Contains(text, []byte(`"kind": "`+kind+`"`)) {
 			texts[filepath.Base(file)] = text
 		}
 	}
-	if len(texts) < 5 {
+	if len(texts) < least {
 		t.Fatalf("there are %d documents", len(texts))
 	}
 	return texts
@@ -61,7 +64,7 @@ func validate(t *testing.T, by *jsonschema.Schema, text []byte) error {
 // TestDocumentsAreOfTheSchema validates the documents that the tests of reports keep, and runs with every trial.
 func TestDocumentsAreOfTheSchema(t *testing.T) {
 	by := schema(t)
-	for name, text := range keptDocuments(t) {
+	for name, text := range keptDocuments(t, report.Kind, 5) {
 		if err := validate(t, by, text); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -75,6 +78,21 @@ func TestDocumentsAreOfTheSchema(t *testing.T) {
 	}
 	if err := validate(t, by, written(t, documenttest.Largest(t), false)); err != nil {
 		t.Errorf("the largest: %v", err)
+	}
+}
+
+// TestComparisonsAreOfTheSchema validates the comparisons that the tests of reports keep, and changed ones, which are none.
+func TestComparisonsAreOfTheSchema(t *testing.T) {
+	by := schemaOf(t, "comparison")
+	for name, text := range keptDocuments(t, report.KindComparison, 2) {
+		if err := validate(t, by, text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for old, changed := range map[string]string{`"tested": `: `"tested": "x", "other": `, `"cells":[`: `"cells":[7,`, `"kind": "`: `"kind": "x`, `"values":[`: `"values":["x",`} {
+			if validate(t, by, bytes.Replace(text, []byte(old), []byte(changed), 1)) == nil || !bytes.Contains(text, []byte(old)) {
+				t.Errorf("%s: the schema accepts %s", name, changed)
+			}
+		}
 	}
 }
 

@@ -320,7 +320,7 @@ func TestChangeWords(t *testing.T) {
 		"a floor":          {untested(comparison.Difference{}, comparison.ReasonFloor), value(200), value(150), "-"},
 		"once":             {untested(shown(-50, -250_000), comparison.ReasonNotRepeated), comparison.Cell{Value: new(int64(200)), N: 1}, value(150), "~ -25.0 % (n=1+5)"},
 		"worse":            {tested(comparison.Worse, nil), value(200), value(150), "-25.0 % ±1.2, worse (p=0.012, n=5+5)"},
-		"cannot tell":      {tested(comparison.Unclear, nil), value(200), value(150), "~ -25.0 % ±1.2 (p=0.012, n=5+5)"},
+		"not decided":      {tested(comparison.Unclear, nil), value(200), value(150), "~ -25.0 % ±1.2 (p=0.012, n=5+5)"},
 		"of the adjusted":  {tested(comparison.Unclear, new(int64(250_000))), value(200), value(150), "~ -25.0 % ±1.2 (p=0.250, n=5+5)"},
 		"without interval": {untestedInterval(tested(comparison.Better, nil)), value(200), value(150), "-25.0 %, better (p=0.012, n=5+5)"},
 	} {
