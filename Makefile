@@ -98,7 +98,7 @@ demo: ## Bring up the lab, install the operator, measure a router, show the resu
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/scripts/demo-vm.sh
 
-test: prerequisites test-go test-lab-units test-argocd test-archive test-trex test-chart test-monitoring test-terraform docs-site verify ## Run every test that needs no cluster.
+test: prerequisites test-go test-lab-units test-argocd test-browser test-archive test-trex test-chart test-monitoring test-terraform docs-site verify ## Run every test that needs no cluster.
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -timeout 30m -v ./e2e
@@ -218,7 +218,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-archive test-chart test-monitoring test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale bench-results trex-record
+.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-browser screenshots test-archive test-chart test-monitoring test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale bench-results trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -253,6 +253,12 @@ test-argocd: ## Ask Argo CD's own code about the health of runs and Testbeds, by
 
 test-archive: ## Store documents in a real S3 server on loopback, stop it, and give it wrong credentials.
 	@cd test/archive && ../scripts/again.sh go mod download && go vet ./... && go test -count=1 ./...
+
+test-browser: ## Open the pages of example results in headless Chromium, at the width of a desktop and of a phone.
+	@test/scripts/prerequisites.sh go browser && test/scripts/browser.sh
+
+screenshots: $(BIN)/kubectl-vnfbench ## Write the pictures in docs/images; with DOCUMENT=run.json.zst those of that run instead of a simulated one.
+	@test/scripts/prerequisites.sh go browser && PLUGIN=$(BIN)/kubectl-vnfbench DOCUMENT='$(DOCUMENT)' SCREENSHOTS=$(CURDIR)/docs/images test/scripts/browser.sh
 
 test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
 	@test/scripts/kube-schemas.sh $(KUBE_SCHEMAS)
@@ -296,7 +302,7 @@ scan: ## Look for known vulnerabilities in the Go modules and the images; says N
 	@GOVULNCHECK=$(GOVULNCHECK) SYFT=$(SYFT) test/scripts/scan.sh
 
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
-	@for module in operator test/lab test/e2e test/config test/monitoring test/argocd test/archive test/terraform; do \
+	@for module in operator test/lab test/e2e test/config test/monitoring test/argocd test/browser test/archive test/terraform; do \
 	  echo "$$module" && (cd $$module && $(GOLANGCI_LINT) run --allow-parallel-runners ./...); done
 
 bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors; with OLD=commit compare only what it brings as fast as possible with the driver of that commit.

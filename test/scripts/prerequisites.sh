@@ -10,6 +10,7 @@
 #   python  Python, which builds the documentation's site and unpacks schemas
 #   stress  stress-ng, which goes into the image of noisy neighbors
 #   release what unpacks Debian packages of another architecture and writes a release
+#   browser Chromium, which opens pages of results
 #   bench   what benchmarks compare with
 set -euo pipefail
 fail() { echo "missing: $*" >&2; exit 1; }
@@ -46,6 +47,7 @@ for what in "$@"; do
     iperf) install iperf3:iperf3 ;;
     python) python3 -c 'import ensurepip, venv' 2>/dev/null || install ensurepip:python3-venv ;;
     stress) install stress-ng:stress-ng ;;
+    browser) [ -n "${CHROMIUM:-}" ] || install chromium:chromium ;;
     release) install jq:jq readelf:binutils dpkg-deb:dpkg ;;
     bench)
       install taskset:util-linux ethtool:ethtool

@@ -16,6 +16,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/comparison"
+	"vnfbench.io/operator/internal/page"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -34,6 +35,9 @@ are shown, and not tested. Notes above the table say what else differs (testbed,
 nodes, traffic, measurements), how many differences were tested, and why others were
 not. The exit code says whether the comparison could be written, not how it
 came out.
+
+With -o html it is one file with pictures. The curves of delay are those of the first
+run of each column; those of runs that -l matches are left out, as their trials are not read.
 
 A name that ends in .json or .json.zst, or begins with a folder such as ./, is the
 file of a document that "export" wrote, and one that ends in / is a folder of
@@ -61,7 +65,8 @@ func newCompareCommand(streams genericiooptions.IOStreams, connect func() (*clus
 			"  kubectl vnfbench compare -l vnfbench.io/suite=nightly,vnfbench.io/cell=pod-64 --group-by vnfbench.io/suite-run\n" +
 			"  kubectl vnfbench compare ./before/ ./after/ --adjust holm\n" +
 			"  kubectl vnfbench compare last-year.json.zst router-pod\n" +
-			"  kubectl vnfbench compare before after -o csv --output-file change.csv",
+			"  kubectl vnfbench compare before after -o csv --output-file change.csv\n" +
+			"  kubectl vnfbench compare before after -o html --output-file change.html",
 		Args:              func(_ *cobra.Command, args []string) error { return c.checkNames(args) },
 		ValidArgsFunction: orDocuments(completeFurtherRuns(connect)),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -77,19 +82,22 @@ func newCompareCommand(streams genericiooptions.IOStreams, connect func() (*clus
 		},
 	}
 	flags := command.Flags()
-	flags.StringVarP(&c.format, "output", "o", string(report.FormatTable), "format: "+namesOf(report.ComparisonFormats()))
+	flags.StringVarP(&c.format, "output", "o", string(report.FormatTable), "format: "+namesOf(comparisonFormats()))
 	flags.StringVar(&c.outputFile, "output-file", "", "write to this file instead of the standard output")
 	flags.StringArrayVarP(&c.selectors, "selector", "l", nil, "a column with all runs that this label selector matches, such as version=1.4,vnfbench.io/cell=pod-64; may be given several times")
 	flags.BoolVarP(&c.everywhere, "all-namespaces", "A", false, "selectors match the runs of all namespaces")
 	flags.StringVar(&c.groupBy, "group-by", "", "make a column of each value of this label among the runs that a selector matches")
 	flags.StringVar(&c.adjust, "adjust", string(comparison.AdjustNone), "adjust the p-values of all differences together: "+adjustments())
 	// The only error is a flag that does not exist.
-	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(namesOf(report.ComparisonFormats()), ", "), cobra.ShellCompDirectiveNoFileComp))
+	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(strings.Split(namesOf(comparisonFormats()), ", "), cobra.ShellCompDirectiveNoFileComp))
 	_ = command.RegisterFlagCompletionFunc("adjust", cobra.FixedCompletions(strings.Split(adjustments(), ", "), cobra.ShellCompDirectiveNoFileComp))
 	_ = command.RegisterFlagCompletionFunc("selector", completeLabels(connect, func(key, value string) string { return key + "=" + value }))
 	_ = command.RegisterFlagCompletionFunc("group-by", completeLabels(connect, func(key, _ string) string { return key }))
 	return command
 }
+
+// comparisonFormats returns the formats of a comparison.
+func comparisonFormats() []report.Format { return append(report.ComparisonFormats(), page.Format) }
 
 func adjustments() string {
 	var names []string
@@ -114,8 +122,8 @@ func (c comparing) checkNames(args []string) error {
 
 func (c comparing) check() (report.Format, error) {
 	switch format := report.Format(c.format); {
-	case !slices.Contains(report.ComparisonFormats(), format):
-		return "", fmt.Errorf("unknown format %q: use one of %s", c.format, namesOf(report.ComparisonFormats()))
+	case !slices.Contains(comparisonFormats(), format):
+		return "", fmt.Errorf("unknown format %q: use one of %s", c.format, namesOf(comparisonFormats()))
 	case !slices.Contains(comparison.Adjustments(), comparison.Adjustment(c.adjust)):
 		return "", fmt.Errorf("--adjust is %q: use one of %s", c.adjust, adjustments())
 	case c.groupBy != "" && len(c.selectors) == 0:
@@ -139,7 +147,7 @@ func (c comparing) columns(ctx context.Context, args []string, connect func() (*
 			columns = append(columns, column)
 			continue
 		}
-		doc, err := compared(ctx, name, connect, streams)
+		doc, err := compared(ctx, name, c.format == string(page.Format), connect, streams)
 		if err != nil {
 			return nil, err
 		}
@@ -167,8 +175,8 @@ func columnName(argument string, doc report.Document, columns []report.Column) s
 	return doc.Run.Name
 }
 
-// compared returns the document of a file, or makes one of a run.
-func compared(ctx context.Context, argument string, connect func() (*cluster, error), streams genericiooptions.IOStreams) (report.Document, error) {
+// compared returns the document of a file, or makes one of a run, with its trials where they are drawn.
+func compared(ctx context.Context, argument string, trials bool, connect func() (*cluster, error), streams genericiooptions.IOStreams) (report.Document, error) {
 	if isDocument(argument) {
 		return shownDocument(argument, streams)
 	}
@@ -187,7 +195,13 @@ func compared(ctx context.Context, argument string, connect func() (*cluster, er
 	if err != nil {
 		return report.Document{}, err
 	}
-	return report.Build(run, report.Source{}, time.Now())
+	source := report.Source{}
+	if trials {
+		if source, err = from.stored(ctx, run); err != nil {
+			return report.Document{}, err
+		}
+	}
+	return report.Build(run, source, time.Now())
 }
 
 // labelOfKind is the label of the runs that belong to an object of a kind.
@@ -199,7 +213,12 @@ func (c comparing) write(columns []report.Column, format report.Format, streams 
 		return err
 	}
 	var text bytes.Buffer
-	if err := report.WriteComparison(&text, comparison, format, report.Options{ASCII: !unicodeLocale(os.Getenv)}); err != nil {
+	if format == page.Format {
+		err = page.WriteComparison(&text, comparison)
+	} else {
+		err = report.WriteComparison(&text, comparison, format, report.Options{ASCII: !unicodeLocale(os.Getenv)})
+	}
+	if err != nil {
 		return err
 	}
 	return writeOut(text.Bytes(), c.outputFile, streams)

@@ -49,6 +49,7 @@ func TestFilesWithoutACluster(t *testing.T) {
 		"every trial":    {"namespace,run,planDigest,trial,", []string{"report", second, "-o", "csv", "--trials"}},
 		"a page":         {"<figcaption>The search, trial by trial", []string{"report", second, "-o", "html"}},
 		"a comparison":   {"another", []string{"compare", first, second}},
+		"overlaid":       {"<figcaption>another against", []string{"compare", first, second, "-o", "html"}},
 		"a replay":       {"figures of the document again", []string{"replay", second}},
 		"each figure":    {"yes   ThroughputFramesPerSecond", []string{"replay", second, "--figures"}},
 		"a distribution": {",delayVariation,", []string{"distribution", second, "--load", "idle"}},

@@ -53,6 +53,7 @@ func newReportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 			"  kubectl vnfbench report router-pod.json.zst -o markdown\n" +
 			"  kubectl vnfbench report router-pod -o html --output-file router-pod.html\n" +
 			"  kubectl vnfbench report suite/nightly -o markdown\n" +
+			"  kubectl vnfbench report suite/nightly -o html --output-file nightly.html\n" +
 			"  kubectl vnfbench report suiterun/nightly-7 -o junit",
 		Args:              runName,
 		ValidArgsFunction: orDocuments(completeRuns(connect)),
@@ -165,7 +166,12 @@ func (r reporting) writeSuite(ctx context.Context, c *cluster, kind, name string
 	}
 	doc := report.BuildSuite(execution, runs, suite, version, now)
 	var text bytes.Buffer
-	if err := report.WriteSuiteReport(&text, execution, doc, format, report.Options{ASCII: !unicodeLocale(os.Getenv)}); err != nil {
+	if format == page.Format {
+		err = page.WriteSuite(&text, doc)
+	} else {
+		err = report.WriteSuiteReport(&text, execution, doc, format, report.Options{ASCII: !unicodeLocale(os.Getenv)})
+	}
+	if err != nil {
 		return err
 	}
 	if !doc.Ended() {

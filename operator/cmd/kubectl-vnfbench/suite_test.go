@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/page"
 	"vnfbench.io/operator/internal/records"
 	"vnfbench.io/operator/internal/report"
 )
@@ -266,6 +267,10 @@ func TestReportOfASuite(t *testing.T) {
 	}
 	if kind, name, err := kindOf("router-pod"); kind != kindRun || name != "router-pod" || err != nil {
 		t.Errorf("a name alone is a %s %q, %v", kind, name, err)
+	}
+	var out bytes.Buffer
+	if err := (reporting{}).writeSuite(t.Context(), c, kindSuite, "nightly", page.Format, genericiooptions.IOStreams{Out: &out, ErrOut: &bytes.Buffer{}}, time.Time{}); err != nil || !strings.Contains(out.String(), "<h1>lab/nightly-2</h1>") {
+		t.Errorf("the page is %.300s, %v", out.String(), err)
 	}
 	if err := (reporting{trials: true}).writeSuite(t.Context(), c, kindSuite, "nightly", report.FormatJSON, genericiooptions.IOStreams{}, time.Time{}); err == nil {
 		t.Error("--trials is accepted")

@@ -193,7 +193,7 @@ func steps(d report.DelayDistribution) (cdf, ccdf []plot.Point) {
 	return cdf, trimmed(ccdf, arrived)
 }
 
-// trimmed removes the end of a complement that is 0 but for rounding: no frame is that slow.
+// trimmed removes the end of a complement that is 0 apart from rounding: no frame is that slow.
 func trimmed(points []plot.Point, arrived float64) []plot.Point {
 	if n := len(points); n > 0 && arrived == 1 && math.Abs(points[n-1].Y) < 1e-12 {
 		points[n-1].Y = 0

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -96,12 +97,17 @@ func TestWritePages(t *testing.T) {
 // examplePages returns pages by their names.
 func examplePages(t *testing.T) map[string]string {
 	hostileNames := copied(t, made(t))
+	var suite report.SuiteDocument
+	fill(reflect.ValueOf(&suite).Elem(), 0)
 	hostileNames.Run.Name, hostileNames.Succeeded.Message = hostile, hostile
 	return map[string]string{
-		"run":     written(t, example(t)),
-		"small":   written(t, made(t)),
-		"largest": written(t, documenttest.Largest(t)),
-		"hostile": written(t, hostileNames),
-		"waiting": written(t, report.Document{Run: report.Run{Namespace: "bench", Name: "waiting"}, Completeness: report.Partial, Succeeded: report.Outcome{Status: metav1.ConditionUnknown}}),
+		"run":           written(t, example(t)),
+		"small":         written(t, made(t)),
+		"largest":       written(t, documenttest.Largest(t)),
+		"hostile":       written(t, hostileNames),
+		"suite":         writtenSuite(t, exampleSuite()),
+		"hostile-suite": writtenSuite(t, suite),
+		"comparison":    writtenComparison(t, columnsOf(t, 420_000, 400_000, 330_000)),
+		"waiting":       written(t, report.Document{Run: report.Run{Namespace: "bench", Name: "waiting"}, Completeness: report.Partial, Succeeded: report.Outcome{Status: metav1.ConditionUnknown}}),
 	}
 }

@@ -1,5 +1,5 @@
 // Package page makes web pages of results: one file each, with its pictures in it. A page has no script and fetches nothing, so
-// that it opens without a network, in print and behind a strict content security policy.
+// that it opens without a network, in print and under a strict content security policy.
 //
 // Documents are input that anyone may have written. html/template and package plot escape every text of theirs.
 package page

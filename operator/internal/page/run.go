@@ -29,6 +29,8 @@ type run struct {
 	known         bool
 	why           string
 	counted, made map[int]bool
+	// column is the name of its column in a comparison.
+	column string
 }
 
 // Run returns what the page of a run shows.

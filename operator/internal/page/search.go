@@ -25,7 +25,7 @@ func (r run) throughput() Section {
 	}
 	s.Figures = first(s.Figures, maxFigures)
 	if len(s.Figures) > 1 && r.known {
-		s.Notes = []string{"A search tries loads until it knows the highest one that meets its goal and the lowest one that misses it; the shaded range lies between the two. A loss of 0 has its own line below the logarithmic axis."}
+		s.Notes = []string{"A search tries loads until it knows the highest one that meets its goal and the lowest one that misses it; the shaded range is between the two. A loss of 0 has its own line below the logarithmic axis."}
 	}
 	return s
 }

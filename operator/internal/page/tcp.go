@@ -85,7 +85,7 @@ func (r run) connections() []Figure {
 		layers = append(layers, repeats)
 	}
 	return draw("Connections established", count(len(names), "load")+". Loads that hold connections are in the table alone.", plot.Chart{
-		Description: "For each load how many connections a second were intended and established.",
+		Description: "For each load how many connections per second were intended and established.",
 		X:           plot.Axis{Label: "connections/s", FromZero: true}, Y: plot.Axis{Categories: names}, Layers: layers,
 	})
 }

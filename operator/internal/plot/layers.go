@@ -63,7 +63,7 @@ func (l Line) entries() []entry {
 	}}}
 }
 
-// thinned leaves out points that nobody can see: those that are less than 0.8 points from the one before.
+// thinned leaves out points that no one can see: those that are less than 0.8 points from the one before.
 func thinned(points []vg.Point) []vg.Point {
 	const near = 0.8
 	var out []vg.Point

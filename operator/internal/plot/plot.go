@@ -1,4 +1,4 @@
-// Package plot makes pictures: typed data go in, SVG text comes out that can stand inside HTML.
+// Package plot makes pictures: typed data go in, SVG text comes out that can be a part of HTML.
 //
 // A picture has no script, no style attribute and no address of anything. Its texts are texts. Colors are classes of a style
 // sheet, and black without one; dashes, markers and hatching say the same without color. The same data give the same bytes.
@@ -104,11 +104,11 @@ func (c Chart) draw(p *gonum.Plot, area draw.Canvas) {
 	if c.Y.Label != "" {
 		area.Min.X += line + 3
 	}
-	beside := written(inkText, smallSize, text.XLeft, text.YCenter)
+	rowText := written(inkText, smallSize, text.XLeft, text.YCenter)
 	if len(c.Values) > 0 {
 		widest := vg.Length(0)
 		for _, words := range c.Values {
-			widest = max(widest, beside.Width(words))
+			widest = max(widest, rowText.Width(words))
 		}
 		area.Max.X -= min(widest, chartWidth/4) + 6
 	}
@@ -123,8 +123,8 @@ func (c Chart) draw(p *gonum.Plot, area draw.Canvas) {
 	}
 	for i, words := range first(c.Values, len(c.Y.Categories)) {
 		if words != "" {
-			at := vg.Point{X: area.Max.X + 8, Y: data.Y(p.Y.Norm(float64(i))) + beside.FontExtents().Descent}
-			area.FillText(beside, at, fit(beside, words, chartWidth/4))
+			at := vg.Point{X: area.Max.X + 8, Y: data.Y(p.Y.Norm(float64(i))) + rowText.FontExtents().Descent}
+			area.FillText(rowText, at, fit(rowText, words, chartWidth/4))
 		}
 	}
 }

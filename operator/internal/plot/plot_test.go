@@ -141,7 +141,7 @@ func TestStylesDiffer(t *testing.T) {
 				t.Errorf("styles %d and %d look the same", a, b)
 			}
 			if a < Styles && (markerOf(a) == markerOf(b) || inkOf(a) == inkOf(b)) {
-				t.Errorf("styles %d and %d are not told apart", a, b)
+				t.Errorf("styles %d and %d cannot be distinguished", a, b)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ const (
 // inks are the colors of styles: classes of the style sheet.
 var inks = [Styles]ink{"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"}
 
-// dashes tell lines apart without their color.
+// dashes distinguish lines without their color.
 var dashes = [...][]vg.Length{nil, {7, 3}, {2, 2.5}, {9, 3, 2, 3}, {4, 2}, {12, 4}, {6, 2, 2, 2, 2, 2}, {1.5, 4}}
 
 func inkOf(style int) ink { return inks[number(style, Styles)] }
@@ -131,7 +131,7 @@ func fit(style text.Style, words string, width vg.Length) string {
 	return string(runes) + "…"
 }
 
-// fill fills a rectangle with a style's color, and lines that tell it from others without its color.
+// fill fills a rectangle with a style's color, and lines that distinguish it from others without its color.
 func fill(c *draw.Canvas, style int, r vg.Rectangle) {
 	if r.Max.X-r.Min.X < 0.05 || r.Max.Y-r.Min.Y < 0.05 {
 		return

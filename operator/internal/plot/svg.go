@@ -222,7 +222,7 @@ func decimal(value float64, digits int) string {
 // maxTextBytes limits each text in a picture.
 const maxTextBytes = 240
 
-// wrap returns the SVG of what was drawn, to stand inside HTML.
+// wrap returns the SVG of what was drawn, as a part of HTML.
 func (c *canvas) wrap(title, description string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" viewBox="0 0 %s %s" width="100%%" font-family="%s">`+
 		"<title>%s</title><desc>%s</desc>%s</svg>",

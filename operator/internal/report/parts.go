@@ -1,6 +1,11 @@
 package report
 
-import "vnfbench.io/operator/internal/figure"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/figure"
+)
 
 // Part is a part of a report for people, for a program that lays it out by itself: facts, sentences, and a table where it
 // has columns.
@@ -41,3 +46,34 @@ func parts(sections []section) []Part {
 	}
 	return out
 }
+
+// Parts returns the report of an execution for people. The first part is its head.
+func (d SuiteDocument) Parts() []Part {
+	return parts(suiteReportSections(d.execution(), d, unicodeLetters))
+}
+
+// execution returns what a report reads of the execution.
+func (d SuiteDocument) execution() *v1alpha1.BenchmarkSuiteRun {
+	e := &v1alpha1.BenchmarkSuiteRun{}
+	e.Namespace, e.Name = d.Execution.Namespace, d.Execution.Name
+	e.Spec.Template.Order = d.Execution.Order
+	e.Status.Subject, e.Status.Seed, e.Status.CompletionTime = d.Subject, d.Execution.Seed, d.Execution.CompletionTime
+	e.Status.Counts, e.Status.ControlDifferencePartsPerMillion = d.Counts, d.ControlDifferencePartsPerMillion
+	if d.Succeeded.Reason != "" {
+		e.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSucceeded, Status: d.Succeeded.Status, Reason: d.Succeeded.Reason, Message: d.Succeeded.Message}}
+	}
+	for _, axis := range d.Axes {
+		e.Spec.Template.Matrix.Axes = append(e.Spec.Template.Matrix.Axes, v1alpha1.Axis{Name: axis.Name, Kind: axis.Kind, Path: axis.Path})
+	}
+	for _, cell := range d.Cells {
+		of := v1alpha1.SuiteCell{Name: cell.Name, Values: cell.Values, State: cell.State, Figure: cell.Figure, FramesPerSecond: cell.FramesPerSecond, P99Nanoseconds: cell.P99Nanoseconds}
+		for _, m := range cell.Measurements {
+			of.Measurements = append(of.Measurements, m.SuiteMeasurement)
+		}
+		e.Status.Cells = append(e.Status.Cells, of)
+	}
+	return e
+}
+
+// Parts returns the comparison for people. The first part is its head.
+func (c Comparison) Parts() []Part { return parts(c.sections(unicodeLetters)) }

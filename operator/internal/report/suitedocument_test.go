@@ -51,6 +51,15 @@ func suiteReport(t *testing.T, format Format) string {
 	return out.String()
 }
 
+// TestSuiteParts checks that a page has what a table has, from the document alone.
+func TestSuiteParts(t *testing.T) {
+	e, runs := endedExecution()
+	doc := BuildSuite(e, runs, nil, "v1", e.Status.CompletionTime.Time)
+	if diff := cmp.Diff(parts(suiteReportSections(e, doc, unicodeLetters)), doc.Parts()); diff != "" {
+		t.Errorf("(-of the execution +of the document): %s", diff)
+	}
+}
+
 // TestSuiteReport checks what the report has in addition to the table of the cells: the matrix, the verdicts and the failures.
 func TestSuiteReport(t *testing.T) {
 	const want = `MATRIX, KFPS BY RULES
