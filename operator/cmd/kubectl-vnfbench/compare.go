@@ -17,6 +17,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/comparison"
 	"vnfbench.io/operator/internal/page"
+	"vnfbench.io/operator/internal/records"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -197,7 +198,7 @@ func compared(ctx context.Context, argument string, trials bool, connect func() 
 	}
 	source := report.Source{}
 	if trials {
-		if source, err = from.stored(ctx, run); err != nil {
+		if source, err = records.Read(ctx, from.client, run, version); err != nil {
 			return report.Document{}, err
 		}
 	}
