@@ -3,14 +3,12 @@ package web
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
-	compared "vnfbench.io/operator/internal/comparison"
+	"vnfbench.io/operator/internal/comparison"
 	"vnfbench.io/operator/internal/document"
-	"vnfbench.io/operator/internal/figure"
+	"vnfbench.io/operator/internal/page"
 	"vnfbench.io/operator/internal/report"
 	"vnfbench.io/operator/internal/results/index"
 )
@@ -65,14 +63,14 @@ func (s *server) named(r *request, name string) (index.Item, error) {
 	return found[0], nil
 }
 
-// comparison is that of some runs.
-type comparison struct {
+// compared is the comparison of some runs.
+type compared struct {
 	report.Comparison
 	Items []index.Item
 }
 
 // comparison compares the runs that a query names.
-func (s *server) comparison(r *request) (c comparison, err error) {
+func (s *server) comparison(r *request) (c compared, err error) {
 	if c.Items, err = s.chosen(r); err != nil {
 		return c, err
 	}
@@ -99,7 +97,7 @@ func (s *server) comparison(r *request) (c comparison, err error) {
 		}
 		columns = append(columns, report.Column{Name: item.Name, Documents: []report.Document{doc}})
 	}
-	c.Comparison, err = report.Compare(columns, compared.AdjustNone, s.Now())
+	c.Comparison, err = report.Compare(columns, comparison.AdjustNone, s.Now())
 	return c, err
 }
 
@@ -108,11 +106,12 @@ func (s *server) compare(r *request) error {
 	if err != nil {
 		return err
 	}
-	v := s.view(r, "Results", "Comparison")
+	shown := kept(page.Comparison(c.Comparison))
+	v := s.view(r, shown.Kind, shown.Title)
 	v.Data = struct {
-		comparison
-		Rows []comparedRow
-	}{c, rowsOf(c.Comparison)}
+		Items  []index.Item
+		Report page.View
+	}{c.Items, shown}
 	return s.render(r, http.StatusOK, "compare", v)
 }
 
@@ -125,60 +124,4 @@ func plain(data []byte, most int) ([]byte, error) {
 		return nil, document.ErrTooLarge
 	}
 	return data, nil
-}
-
-// comparedRow is a figure of each run, in words.
-type comparedRow struct {
-	Name, Of string
-	Cells    []string
-}
-
-// rowsOf returns the figures of a comparison for people: each with its difference from the first run, and "~" where the test finds none.
-func rowsOf(c report.Comparison) []comparedRow {
-	var out []comparedRow
-	for _, f := range c.Figures {
-		row := comparedRow{Name: figure.Describe(f.Metric).Words}
-		var of []string
-		for _, name := range slices.Sorted(maps.Keys(f.About)) {
-			if name != "metric" {
-				of = append(of, name+" "+f.About[name])
-			}
-		}
-		row.Of = strings.Join(of, ", ")
-		for i, value := range f.Values {
-			if value == nil {
-				row.Cells = append(row.Cells, "")
-				continue
-			}
-			text := amount(*value, f.Unit)
-			if i < len(f.Floors) && f.Floors[i] {
-				text = "≥ " + text
-			}
-			if i > 0 && i <= len(f.Differences) {
-				text += difference(f.Differences[i-1])
-			}
-			row.Cells = append(row.Cells, text)
-		}
-		out = append(out, row)
-	}
-	return out
-}
-
-// difference writes a difference from the first run with its interval and what the test says.
-func difference(d compared.Difference) string {
-	if d.PartsPerMillion == nil {
-		return ""
-	}
-	text := " (" + percent(*d.PartsPerMillion)
-	if d.LowerPartsPerMillion != nil && d.UpperPartsPerMillion != nil {
-		text += ", " + percent(*d.LowerPartsPerMillion) + " to " + percent(*d.UpperPartsPerMillion)
-	}
-	switch d.Verdict {
-	case "":
-	case compared.Unclear:
-		text += ", ~"
-	default:
-		text += ", " + strings.ToLower(words(string(d.Verdict)))
-	}
-	return text + ")"
 }

@@ -122,7 +122,7 @@ func (s *server) run(r *request) error {
 	if err != nil {
 		return err
 	}
-	shown.Report = page.Run(doc)
+	shown.Report = kept(page.Run(doc))
 	v := s.view(r, shown.Report.Kind, shown.Report.Title)
 	v.Data = shown
 	return s.render(r, http.StatusOK, "run", v)

@@ -54,7 +54,7 @@ func TestPagesShow(t *testing.T) {
 		"/suites/lab/nightly":                 {"Execution nightly-2", "run 1", "What the suite says of its series", "it fell", "−5.0 %", "History", "nightly-1"},
 		"/suites/lab/nightly?execution=nightly-1":                               {"Execution nightly-1"},
 		"/series?figure=ThroughputFramesPerSecond+64+NDR":                       {"2 series", "nightly.base@"},
-		"/compare?run=lab/uid-lab-lab-router-48&run=uid-lab-nightly-1-base-1-0": {"lab-router", "throughput", "≥ 500 kfps"},
+		"/compare?run=lab/uid-lab-lab-router-48&run=uid-lab-nightly-1-base-1-0": {"lab-router", "nightly-1-base-1", "Throughput"},
 		"/damaged":            {"2 objects that are no documents", "runs/lab/cut.lab.json", "Truncated"},
 		"/search?q=nightly":   {"6 runs", "4 executions"},
 		"/api/v1/regressions": {`"verdict": "Regression"`, judged},

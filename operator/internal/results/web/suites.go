@@ -10,6 +10,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/document"
 	"vnfbench.io/operator/internal/figure"
+	"vnfbench.io/operator/internal/page"
 	"vnfbench.io/operator/internal/report"
 	"vnfbench.io/operator/internal/results/index"
 	"vnfbench.io/operator/internal/series"
@@ -210,6 +211,8 @@ type suitePage struct {
 	index.Item
 	Document report.SuiteDocument
 	Matrix   matrix
+	// Pictures are those of the report of the execution.
+	Pictures []page.Section
 	Series   []said
 	Failed   []failed
 	History  list
@@ -239,6 +242,11 @@ func (s *server) suite(r *request) error {
 		return err
 	}
 	shown := suitePage{Item: item, Document: doc, Matrix: matrixOf(doc, members), History: list{Page: history, Next: next(r.URL.Query(), history.Next)}}
+	for _, section := range page.Suite(doc).Sections {
+		if len(section.Figures) > 0 {
+			shown.Pictures = append(shown.Pictures, page.Section{ID: "pictures-" + section.ID, Title: section.Title, Notes: section.Notes, Figures: section.Figures})
+		}
+	}
 	if shown.Series, err = s.saidOf(r.Context(), item.Namespace, doc.Regression); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -67,6 +68,14 @@ func parsed() *template.Template {
 			}{v, l}
 		},
 	}).Parse(text))
+}
+
+// kept returns a report without sections that show nothing.
+func kept(v page.View) page.View {
+	v.Sections = slices.DeleteFunc(v.Sections, func(s page.Section) bool {
+		return s.Lead == nil && len(s.Notes)+len(s.Figures)+len(s.Parts)+len(s.Folded)+len(s.Texts) == 0
+	})
+	return v
 }
 
 // render answers with a page.
