@@ -80,6 +80,8 @@ PEERS ?= 300
 SUITES ?= 20
 # The noise that `make bench-regression` simulates, by the beginning of its name, such as "drift"; empty for all shapes.
 SHAPE ?=
+# How many documents `make bench-results` makes, one table column each.
+DOCUMENTS ?= 100,1000,10000
 # What `make bench-scale` measures: how many queued and finished runs, and how many cells that suites have together, one table column each. A cell has 100 points.
 PARTS ?= runs,growth,soak,planning,judging,listing
 RUNS ?= 10,100,1000
@@ -216,7 +218,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-browser screenshots test-archive test-chart test-monitoring test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale trex-record
+.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-browser screenshots test-archive test-chart test-monitoring test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale bench-results trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -325,6 +327,10 @@ bench-admission: $(LAB) ## Print how many milliseconds a real API server takes t
 
 bench-scale: $(LAB) $(BIN)/manager ## Print what PARTS (runs,growth,soak,planning,judging,listing) need against a real API server: RUNS (10,100,1000) queued and as many finished runs, and suites with CELLS (10,100,1000), each with 100 points; fails where a goal is missed.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets go run ./hack/scalebench -parts $(PARTS) -runs $(RUNS) -cells $(CELLS) -speed $(SPEED) $(BIN)/manager
+
+bench-results: ## Print how fast the results service answers with DOCUMENTS (100,1000,10000) documents, and how its index grows; fails where a query of the index takes longer than 50 ms.
+	@test/scripts/prerequisites.sh go
+	@cd operator && go run ./hack/resultsbench -documents $(DOCUMENTS)
 
 trex-record: ## Record the exchanges of test/fixtures/trex again, with the TRex in directory TREX; see docs/concepts/trex-protocol.md.
 	@test -n "$(TREX)" || { echo "TREX is not set: make trex-record TREX=/opt/trex, the directory of TRex v3.08 with its program _t-rex-64" >&2; exit 1; }

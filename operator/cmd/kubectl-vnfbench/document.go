@@ -62,7 +62,7 @@ func readDocument(name string, standardInput io.Reader) (report.Document, error)
 // shownDocument reads a document whose figures are used as they are. Where they are not those of its trials, it says so.
 func shownDocument(name string, streams genericiooptions.IOStreams) (report.Document, error) {
 	doc, err := readDocument(name, streams.In)
-	if err == nil && len(doc.Trials) > 0 && doc.Ended() {
+	if err == nil {
 		noteDoubt(name, doc, streams)
 	}
 	return doc, err
@@ -70,13 +70,7 @@ func shownDocument(name string, streams genericiooptions.IOStreams) (report.Docu
 
 // noteDoubt says why a replay does not give the document again, where it does not.
 func noteDoubt(name string, doc report.Document, streams genericiooptions.IOStreams) {
-	note := ""
-	if done, err := report.Replay(doc); err != nil {
-		note = fmt.Sprintf("its figures cannot be worked out again: %v", err)
-	} else if n := len(done.Differences); n > 0 {
-		note = fmt.Sprintf("its trials give other values, %d of them; `kubectl vnfbench replay` names each", n)
-	}
-	if note != "" {
+	if note := report.Doubt(doc); note != "" {
 		fmt.Fprintf(streams.ErrOut, "note: %s: %s\n", name, excerpt.Printable(note))
 	}
 }

@@ -21,6 +21,9 @@ import (
 	"vnfbench.io/operator/internal/report"
 )
 
+// runsInPage is how many runs are read at a time. Each has all its figures.
+const runsInPage = 50
+
 // isFolder reports whether an argument is a folder of documents. A run's name does not end in a slash, and a name without one is a run's,
 // whatever folders there are.
 func isFolder(argument string) bool {

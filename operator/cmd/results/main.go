@@ -1,4 +1,4 @@
-// Command results is the results service: it stores the documents of runs and executions that have ended in the archive.
+// Command results is the results service: it stores the documents of runs and executions that have ended in the archive, and serves pages over it.
 //
 // It is a separate program, because the drivers of object storage are large and their credentials are not the operator's.
 package main
@@ -103,8 +103,16 @@ func run(ctx context.Context, o *options) error {
 		}
 		return mgr.Start(ctx)
 	}
+	kept := archiving.Store(store)
+	if o.pagesBindAddress != "" {
+		served := &pages{options: o, config: cluster, archive: store, log: ctrl.Log.WithName("pages")}
+		if err := mgr.Add(served); err != nil {
+			return err
+		}
+		kept = served
+	}
 	counted := archiving.NewMetrics(mgr.GetClient())
-	archiver := &archiving.Archiver{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Archive: store, Clock: now, Metrics: counted, Version: version}
+	archiver := &archiving.Archiver{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Archive: kept, Clock: now, Metrics: counted, Version: version}
 	if err := archiver.SetupWithManager(mgr); err != nil {
 		return err
 	}

@@ -17,8 +17,25 @@ type options struct {
 	metricsBindAddress string
 	probeBindAddress   string
 	shutdownTimeout    time.Duration
-	log                commandline.Log
+	// pagesBindAddress is where the pages are; "" serves none.
+	pagesBindAddress string
+	// pagesAuthentication is Token, Proxy or None.
+	pagesAuthentication               string
+	pagesAudiences                    commandline.List
+	pagesCertificate                  string
+	index                             string
+	proxyAuthorities                  string
+	proxyNames                        commandline.List
+	proxyUserHeader, proxyGroupHeader string
+	log                               commandline.Log
 }
+
+// Values of -pages-authentication.
+const (
+	authenticationToken = "Token"
+	authenticationProxy = "Proxy"
+	authenticationNone  = "None"
+)
 
 func parse(arguments []string, output io.Writer) (*options, error) {
 	o := &options{}
@@ -29,6 +46,15 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.StringVar(&o.metricsBindAddress, "metrics-bind-address", ":8082", "address of the metrics, over plain HTTP to everyone; \"0\" serves none")
 	flags.StringVar(&o.probeBindAddress, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; \"0\" serves none")
 	flags.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 15*time.Second, "how long a program that is asked to stop may take to end what it has begun")
+	flags.StringVar(&o.pagesBindAddress, "pages-bind-address", "", "address of the pages of results, over HTTPS, such as :8443; absent: there are none")
+	flags.StringVar(&o.pagesAuthentication, "pages-authentication", authenticationToken, "who sees the pages: Token, each user of the cluster the namespaces in which they may get BenchmarkRuns; Proxy, the same for users whom a proxy with a client certificate names in headers too; None, everyone who can connect sees everything")
+	flags.Var(&o.pagesAudiences, "pages-audience", "audience that tokens have to be for, may be given several times; absent: that of the API server")
+	flags.StringVar(&o.pagesCertificate, "pages-certificate", "", "folder with tls.crt and tls.key of the pages, which is read again when it changes; absent: a certificate that is made at each start, which no one can verify")
+	flags.StringVar(&o.index, "index", "/var/cache/vnfbench/index", "file of the index of the archive, which is made again where it is missing")
+	flags.StringVar(&o.proxyAuthorities, "proxy-authorities", "", "file with the authorities (PEM) of the proxy's client certificate, for Proxy")
+	flags.Var(&o.proxyNames, "proxy-name", "common name that the proxy's client certificate may have, may be given several times, for Proxy")
+	flags.StringVar(&o.proxyUserHeader, "proxy-user-header", "X-Forwarded-User", "header in which the proxy names the user")
+	flags.StringVar(&o.proxyGroupHeader, "proxy-group-header", "X-Forwarded-Groups", "header in which the proxy names a group of the user, once for each")
 	o.log.Add(flags)
 	if err := flags.Parse(arguments); err != nil {
 		return nil, err
@@ -40,6 +66,15 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 		return nil, errors.New("flag -archive is required")
 	case o.shutdownTimeout <= 0:
 		return nil, fmt.Errorf("flag -shutdown-timeout: %s is not above 0", o.shutdownTimeout)
+	}
+	switch o.pagesAuthentication {
+	case authenticationToken, authenticationNone:
+	case authenticationProxy:
+		if o.proxyAuthorities == "" || len(o.proxyNames) == 0 || o.proxyUserHeader == "" {
+			return nil, errors.New("flag -pages-authentication is Proxy: give -proxy-authorities, -proxy-name and -proxy-user-header too")
+		}
+	default:
+		return nil, fmt.Errorf("flag -pages-authentication is %q, want Token, Proxy or None", o.pagesAuthentication)
 	}
 	return o, o.log.Check()
 }

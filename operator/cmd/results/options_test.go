@@ -32,6 +32,8 @@ func TestParseRefuses(t *testing.T) {
 		"log format":      "-archive mem:// -log-format xml",
 		"no time to stop": "-archive mem:// -shutdown-timeout 0s",
 		"unknown flag":    "-archive mem:// -bucket x",
+		"authentication":  "-archive mem:// -pages-authentication Password",
+		"a proxy without the name of its certificate": "-archive mem:// -pages-authentication Proxy -proxy-authorities ca.crt",
 	} {
 		if _, err := parse(strings.Fields(arguments), io.Discard); err == nil {
 			t.Errorf("%s: no error", name)

@@ -107,6 +107,21 @@ func Replay(doc Document) (Replayed, error) {
 	return out, nil
 }
 
+// Doubt says why a replay does not give a document of a run that has ended again; empty where it does, and for one without trials.
+func Doubt(doc Document) string {
+	if len(doc.Trials) == 0 || !doc.Ended() {
+		return ""
+	}
+	done, err := Replay(doc)
+	if err != nil {
+		return fmt.Sprintf("its figures cannot be worked out again: %v", err)
+	}
+	if n := len(done.Differences); n > 0 {
+		return fmt.Sprintf("its trials give other values, %d of them; `kubectl vnfbench replay` names each", n)
+	}
+	return ""
+}
+
 // figuresAgain returns the figures of a document next to those of its replay. It leaves out those of an earlier run and
 // what neighbors reported of themselves, which do not follow from the trials.
 func figuresAgain(doc, again Document) []ReplayedFigure {

@@ -63,6 +63,8 @@ type Execution struct {
 	Seed           int64                     `json:"seed"`
 	StartTime      *metav1.Time              `json:"startTime,omitempty"`
 	CompletionTime *metav1.Time              `json:"completionTime,omitempty"`
+	// Confirmation is the question that the runs answer; absent for an execution that is none.
+	Confirmation *v1alpha1.SuiteConfirmation `json:"confirmation,omitempty"`
 }
 
 // SuiteAxis is an axis of the matrix. Figures can be fitted over a Numeric one.
@@ -115,6 +117,7 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 		Execution: Execution{
 			Namespace: execution.Namespace, Name: execution.Name, UID: string(execution.UID), Suite: suiteName(execution),
 			Order: execution.Spec.Template.Order, Seed: status.Seed, StartTime: status.StartTime, CompletionTime: status.CompletionTime,
+			Confirmation: execution.Spec.Confirmation.DeepCopy(),
 		},
 		Subject: execution.Subject(), Planned: outcome(status.Conditions, v1alpha1.ConditionPlanned), Succeeded: outcome(status.Conditions, v1alpha1.ConditionSucceeded),
 		Suite: state.Suite, Ready: state.NotReady, Gate: GateOutcome(of, execution),
