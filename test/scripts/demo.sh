@@ -31,11 +31,22 @@ measured=$((SECONDS - measuring))
 
 step "The report"
 bin/kubectl-vnfbench report router
+bin/kubectl-vnfbench report router -o html --output-file bin/router.html
 kubectl get testbeds,benchmarkruns
+
+step "The results page"
+# The lab's user has a client certificate, which says nothing to the results service: this account sees the runs of its namespace there.
+kubectl create serviceaccount results-reader --dry-run=client -o yaml | kubectl apply -f - >/dev/null
+kubectl create rolebinding results-reader --clusterrole=vnfbench-viewer --serviceaccount=default:results-reader --dry-run=client -o yaml | kubectl apply -f - >/dev/null
+kubectl wait benchmarkrun/router --for=condition=Archived --timeout=60s
 
 cat <<TXT
 
 The demo took $((SECONDS - started)) s, the run itself $measured s of them.
+
+The report with pictures is in $PWD/bin/router.html: open it in a browser. It needs no network.
+The results page shows this run and all others that are archived:
+  KUBECONFIG=$KUBECONFIG $PWD/bin/kubectl-vnfbench ui --service-account results-reader
 
 What to try next:
   export KUBECONFIG=$KUBECONFIG PATH=$PWD/bin:\$PATH

@@ -356,7 +356,7 @@ type SeriesChange struct {
 	// +kubebuilder:validation:MaxLength=512
 	Revision string `json:"revision,omitempty"`
 
-	// otherRevisions are those that the change may have begun with instead: the runs do not show which.
+	// otherRevisions are those that the change may have begun with instead.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10

@@ -98,7 +98,7 @@ func TestScaleOfSuites(t *testing.T) {
 	}
 	out.Reset()
 	// docs/concepts/suites.md has the number.
-	if err := printPointLimits(&out); err != nil || !strings.Contains(out.String(), "with 256 MiB the manager judges at most 167772 points") {
+	if err := printPointLimits(&out); err != nil || !strings.Contains(out.String(), "with 256 MiB the manager judges at most 164124 points") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }
