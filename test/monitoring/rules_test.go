@@ -97,6 +97,7 @@ func TestAlertsFire(t *testing.T) {
 		"VnfbenchRegressionFound": {"Figures of suite lab/nightly became worse (2 series), and interleaved runs confirm it."},
 		"VnfbenchSuiteGateFailed": {"Nothing says whether suite lab/weekly became worse, so its gate fails (NotConfirmed)."},
 		"VnfbenchQueueStuck":      {"BenchmarkRun lab/next, the next on Testbed bench, has waited for 6h 40m 0s."},
+		"VnfbenchRunsNotArchived": {"Runs that have ended are not in the archive, and are not deleted before they are: 7."},
 		"VnfbenchReconcileErrors": {"The operator's controller benchmarkrun keeps failing."},
 		"VnfbenchCannotRead":      {"The operator cannot read the objects of kind BenchmarkRun."},
 	}

@@ -75,7 +75,11 @@ func (p *pages) Start(ctx context.Context) error {
 	p.index.Store(x)
 	ctx, stop := context.WithCancel(ctx)
 	followed := make(chan error, 1)
-	go func() { followed <- x.Follow(ctx, archived{p.archive}, indexInterval) }()
+	go func() {
+		// Pages whose index no one keeps are not served.
+		defer stop()
+		followed <- x.Follow(ctx, archived{p.archive}, indexInterval)
+	}()
 	handler := web.NewHandler(web.Options{Index: x, Archive: archived{p.archive}, Access: access, Log: p.log, Version: version})
 	err = p.serve(ctx, handler)
 	// The index is closed when nothing uses it any more.

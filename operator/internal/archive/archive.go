@@ -81,7 +81,7 @@ func (a *Archive) List(ctx context.Context, each func(Entry) error) error {
 func (a *Archive) list(ctx context.Context, folder string, each func(Entry) error) error {
 	objects := a.bucket.List(&blob.ListOptions{Prefix: folder + "/"})
 	for {
-		object, err := objects.Next(ctx)
+		object, err := next(ctx, objects)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -95,6 +95,13 @@ func (a *Archive) list(ctx context.Context, folder string, each func(Entry) erro
 			return err
 		}
 	}
+}
+
+// next returns the next object, for which it may ask the bucket once.
+func next(ctx context.Context, objects *blob.ListIterator) (*blob.ListObject, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return objects.Next(ctx)
 }
 
 // Read returns a document as it is stored. Its error is ErrNotFound for one that the archive does not have, and document.ErrTooLarge
@@ -152,10 +159,10 @@ func (a *Archive) Store(ctx context.Context, key string, text []byte) error {
 
 // write returns when the bucket has the object. A bucket shows the earlier object, or none, until it has all of the new one.
 func (a *Archive) write(ctx context.Context, key string, text []byte) error {
-	ctx, cancel := context.WithCancel(ctx)
+	writing, cancel := context.WithCancel(ctx)
 	// It has no effect on a document that is stored.
 	defer cancel()
-	w, err := a.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/zstd", MaxConcurrency: 1})
+	w, err := a.bucket.NewWriter(writing, key, &blob.WriterOptions{ContentType: "application/zstd", MaxConcurrency: 1})
 	if err != nil {
 		return a.classify(ctx, err)
 	}
@@ -163,7 +170,7 @@ func (a *Archive) write(ctx context.Context, key string, text []byte) error {
 		// A writer that is canceled stores nothing.
 		cancel()
 		_ = w.Close()
-		return a.classify(context.WithoutCancel(ctx), err)
+		return a.classify(ctx, err)
 	}
 	if err := w.Close(); err != nil {
 		return a.classify(ctx, err)

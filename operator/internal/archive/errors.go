@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"regexp"
 	"syscall"
 
 	"gocloud.dev/gcerrors"
@@ -31,12 +32,26 @@ var deniedCodes = map[string]bool{
 	"AccessDenied": true, "InvalidAccessKeyId": true, "SignatureDoesNotMatch": true, "ExpiredToken": true, "InvalidToken": true, "AuthorizationHeaderMalformed": true,
 }
 
+// queryOf finds the URLs in a text, and what is before their queries.
+var queryOf = regexp.MustCompile(`(https?://[^\s"?]*)\?[^\s"]*`)
+
+// withoutQueries is an error whose text has URLs without their queries. The query of a request to Azure has the token, and a
+// condition shows the text to everyone who may read the run.
+type withoutQueries struct{ error }
+
+func (e withoutQueries) Error() string { return queryOf.ReplaceAllString(e.error.Error(), "$1") }
+
+func (e withoutQueries) Unwrap() error { return e.error }
+
 // classify puts what an error means before it. Most drivers do not distinguish a bucket that is
 // missing from an object that is, so the bucket is asked.
 func (a *Archive) classify(ctx context.Context, err error) error {
 	var status interface{ HTTPStatusCode() int }
 	var code interface{ ErrorCode() string }
 	http4xx := 0
+	if err != nil {
+		err = withoutQueries{err}
+	}
 	if errors.As(err, &status) {
 		http4xx = status.HTTPStatusCode()
 	}

@@ -4,8 +4,13 @@
 package distribution
 
 import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math/bits"
 
@@ -19,6 +24,10 @@ const (
 	maxNanoseconds = 3_600_000_000_000
 	// maxTextBytes is more than any distribution takes.
 	maxTextBytes = 64 << 10
+	// maxPlainBytes is more than any histogram has before it is compressed: 9 bytes for each of some 4,600 counts.
+	maxPlainBytes = 64 << 10
+	// headBytes is how long the head of a histogram is, and packedHeadBytes what is before a compressed one.
+	headBytes, packedHeadBytes = 40, 8
 )
 
 // ErrText says that a text is no distribution.
@@ -60,6 +69,9 @@ func Decode(text string) (out Histogram, err error) {
 	if len(text) > maxTextBytes {
 		return Histogram{}, fmt.Errorf("%w: it has %d bytes", ErrText, len(text))
 	}
+	if err := check(text); err != nil {
+		return Histogram{}, fmt.Errorf("%w: %w", ErrText, err)
+	}
 	// The library does not check every length that it reads.
 	defer func() {
 		if problem := recover(); problem != nil {
@@ -70,10 +82,32 @@ func Decode(text string) (out Histogram, err error) {
 	if err != nil {
 		return Histogram{}, fmt.Errorf("%w: %w", ErrText, err)
 	}
-	if h.SignificantFigures() != significantDigits || h.HighestTrackableValue() != maxNanoseconds {
-		return Histogram{}, fmt.Errorf("%w: it keeps %d digits up to %d ns", ErrText, h.SignificantFigures(), h.HighestTrackableValue())
-	}
 	return Histogram{h}, nil
+}
+
+// check refuses a histogram that Encode does not make, before the library makes room for it: a few bytes can name one of 50 MB, or become as many when
+// they are decompressed.
+func check(text string) error {
+	packed, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return err
+	}
+	r, err := zlib.NewReader(bytes.NewReader(packed[min(len(packed), packedHeadBytes):]))
+	if err != nil {
+		return err
+	}
+	plain, err := io.ReadAll(io.LimitReader(r, maxPlainBytes+1))
+	switch {
+	case err != nil:
+		return err
+	case len(plain) < headBytes || len(plain) > maxPlainBytes:
+		return fmt.Errorf("it has %d bytes or more when it is decompressed", len(plain))
+	}
+	digits, lowest, highest := binary.BigEndian.Uint32(plain[12:]), binary.BigEndian.Uint64(plain[16:]), binary.BigEndian.Uint64(plain[24:])
+	if digits != significantDigits || lowest != 1 || highest != maxNanoseconds {
+		return fmt.Errorf("it keeps %d digits from %d to %d ns", digits, lowest, highest)
+	}
+	return nil
 }
 
 // Merge returns all samples of several distributions.

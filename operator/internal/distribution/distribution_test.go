@@ -1,11 +1,15 @@
 package distribution
 
 import (
+	"bytes"
+	"compress/zlib"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"maps"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -97,6 +101,43 @@ func TestDecodeRefuses(t *testing.T) {
 	} {
 		if _, err := Decode(text); !errors.Is(err, ErrText) {
 			t.Errorf("%s: Decode() = %v", name, err)
+		}
+	}
+}
+
+// packed returns a histogram with a head and zeros after it, as Encode writes one.
+func packed(t *testing.T, digits uint32, highest uint64, zeros int) string {
+	t.Helper()
+	plain := make([]byte, headBytes, headBytes+zeros)
+	binary.BigEndian.PutUint32(plain, 0x1c849303|0x10)
+	binary.BigEndian.PutUint32(plain[4:], uint32(zeros))
+	binary.BigEndian.PutUint32(plain[12:], digits)
+	binary.BigEndian.PutUint64(plain[16:], 1)
+	binary.BigEndian.PutUint64(plain[24:], highest)
+	var out bytes.Buffer
+	w := zlib.NewWriter(&out)
+	if _, err := w.Write(plain[:headBytes+zeros]); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	head := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 0x1c849304|0x10), uint32(out.Len()))
+	return base64.StdEncoding.EncodeToString(append(head, out.Bytes()...))
+}
+
+// TestDecodeIsBounded checks that a short text does not take much memory, whatever it says of itself.
+func TestDecodeIsBounded(t *testing.T) {
+	if _, err := Decode(packed(t, significantDigits, maxNanoseconds, 100)); err != nil {
+		t.Errorf("the form of the texts below is not that of a histogram: %v", err)
+	}
+	for name, text := range map[string]string{"many digits": packed(t, 5, 1<<62, 0), "much to decompress": packed(t, significantDigits, maxNanoseconds, 40<<20)} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Decode(text)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrText) || took > 2<<20 || len(text) > maxTextBytes {
+			t.Errorf("%s: %d bytes take %d: %v", name, len(text), took, err)
 		}
 	}
 }

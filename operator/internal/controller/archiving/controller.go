@@ -32,7 +32,8 @@ const (
 	// firstRetry and lastRetry are the shortest and the longest time until a document is tried again that could not be stored.
 	firstRetry = time.Second
 	lastRetry  = 5 * time.Minute
-	// settleInterval is how often an execution is looked at that has ended, and cannot be archived yet.
+	// settleInterval is when an execution is looked at again that has ended, and cannot be archived yet; later each time, up to lastRetry, so that many
+	// of a tenant do not take the time of the others.
 	settleInterval = 15 * time.Second
 )
 

@@ -109,11 +109,11 @@ func TestExecutionWaits(t *testing.T) {
 	} {
 		s := ended()
 		test.change(s)
-		if d := decideExecution(s); d.text != nil || d.refused != nil || d.wait == 0 {
+		if d := decideExecution(s); d.text != nil || d.refused != nil || d.wait != settleInterval {
 			t.Errorf("%s, at once: %+v", name, d)
 		}
 		s.now = end.Add(time.Hour)
-		if d := decideExecution(s); d.text != nil || d.refused == nil || d.refused.status != metav1.ConditionUnknown || !strings.Contains(d.refused.Message, test.want) || d.wait == 0 {
+		if d := decideExecution(s); d.text != nil || d.refused == nil || d.refused.status != metav1.ConditionUnknown || !strings.Contains(d.refused.Message, test.want) || d.wait != lastRetry {
 			t.Errorf("%s, later: %+v", name, d)
 		}
 	}

@@ -115,15 +115,16 @@ func (s *executionScope) pending() string {
 func decideExecution(s *executionScope) decision {
 	d := decision{key: archive.SuiteKey(s.execution.Namespace, s.execution.Name, string(s.execution.UID)), reason: v1alpha1.ReasonStored}
 	end := s.execution.Status.CompletionTime
+	if end == nil {
+		end = &s.execution.CreationTimestamp
+	}
 	if why := s.pending(); why != "" {
-		d.wait = settleInterval
-		if end == nil || s.now.Sub(end.Time) >= pendingAfter {
+		waited := s.now.Sub(end.Time)
+		d.wait = min(max(settleInterval, waited/10), lastRetry)
+		if waited >= pendingAfter {
 			d.refused = &outcome{metav1.ConditionUnknown, reporting.NewCause(v1alpha1.ReasonPending, "%s", why)}
 		}
 		return d
-	}
-	if end == nil {
-		end = &s.execution.CreationTimestamp
 	}
 	doc := report.BuildSuite(s.execution, s.runs, s.suite, s.version, end.Time)
 	var out bytes.Buffer

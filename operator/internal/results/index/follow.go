@@ -85,9 +85,7 @@ func (x *Index) Follow(ctx context.Context, archive Archive, interval time.Durat
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for next := true; ; {
-		if err := f.settle(ctx, next); err != nil {
-			return endOf(ctx, err)
-		}
+		f.settle(ctx, next)
 		next = false
 		select {
 		case <-ctx.Done():
@@ -110,20 +108,19 @@ func endOf(ctx context.Context, err error) error {
 	return err
 }
 
-// settle makes a damaged index again, and lists the archive then or where it is due. Its error ends Follow.
-func (f *follower) settle(ctx context.Context, isDue bool) error {
+// settle makes a damaged index again, and lists the archive then or where it is due. An index that cannot be made is tried again at the next listing.
+func (f *follower) settle(ctx context.Context, isDue bool) {
 	if f.isDamaged.Load() {
 		if err := f.again(ctx, errors.New("a query found it damaged")); err != nil {
-			return err
+			f.log.Error(err, "Making the index again")
+			f.report(func(s *Status) { s.Problem = "the index cannot be made; the log says why" })
+			return
 		}
 		f.known, isDue = map[string]entry{}, true
 	}
-	if !isDue {
-		return nil
+	if isDue {
+		f.fail(ctx, f.list(ctx))
 	}
-	err := f.list(ctx)
-	f.fail(ctx, err)
-	return nil
 }
 
 // fail notes why the archive could not be followed, or that it could.

@@ -113,10 +113,11 @@ func (x *Index) connect(ctx context.Context) error {
 	return nil
 }
 
-// handle opens a file with at most some connections. What is written need not survive the machine: the archive has it.
+// handle opens a file with at most some connections. What is written need not survive the machine: the archive has it. Temporary tables and journals
+// of statements are in memory, because the program may have no folder for temporary files.
 func handle(path, option string, connections int) (*sql.DB, error) {
 	name := "file:" + (&url.URL{Path: path}).EscapedPath() +
-		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=foreign_keys(1)&_pragma=cache_size(-8192)&" + option
+		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=foreign_keys(1)&_pragma=cache_size(-8192)&_pragma=temp_store(MEMORY)&" + option
 	db, err := sql.Open("sqlite", name)
 	if err == nil {
 		db.SetMaxOpenConns(connections)

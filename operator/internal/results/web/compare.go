@@ -74,11 +74,9 @@ func (s *server) comparison(r *request) (c compared, err error) {
 	if c.Items, err = s.chosen(r); err != nil {
 		return c, err
 	}
-	release, err := s.hold(r.Context(), maxDocuments)
-	if err != nil {
+	if err := s.hold(r, maxDocuments); err != nil {
 		return c, err
 	}
-	defer release()
 	var columns []report.Column
 	left := maxComparedBytes
 	for _, item := range c.Items {

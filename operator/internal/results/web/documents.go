@@ -18,24 +18,13 @@ import (
 	"vnfbench.io/operator/internal/series"
 )
 
-// hold waits for some of the places of decoded documents.
-func (s *server) hold(ctx context.Context, places int) (release func(), err error) {
-	held := 0
-	release = func() {
-		for ; held > 0; held-- {
-			<-s.documents
-		}
+// hold waits for some of the places of decoded documents, which the request has until its answer is made.
+func (s *server) hold(r *request, places int64) error {
+	if err := s.documents.Acquire(r.Context(), places); err != nil {
+		return err
 	}
-	for range places {
-		select {
-		case s.documents <- struct{}{}:
-			held++
-		case <-ctx.Done():
-			release()
-			return nil, ctx.Err()
-		}
-	}
-	return release, nil
+	r.release = func() { s.documents.Release(places) }
+	return nil
 }
 
 // item returns the document that a path names, where the viewer may see it.
@@ -113,11 +102,9 @@ func (s *server) run(r *request) error {
 	if shown.Series, err = s.Index.SeriesOf(r.Context(), item.Key); err != nil {
 		return err
 	}
-	release, err := s.hold(r.Context(), 1)
-	if err != nil {
+	if err := s.hold(r, 1); err != nil {
 		return err
 	}
-	defer release()
 	doc, err := s.decoded(r.Context(), item)
 	if err != nil {
 		return err
@@ -134,6 +121,10 @@ func (s *server) download(r *request, kind string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.downloads.Acquire(r.Context(), 1); err != nil {
+		return err
+	}
+	defer s.downloads.Release(1)
 	data, err := s.read(r.Context(), item)
 	if err != nil {
 		return err

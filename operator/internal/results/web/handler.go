@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/semaphore"
 
 	"vnfbench.io/operator/internal/results/index"
 )
@@ -40,6 +41,8 @@ const (
 	requestTimeout = 30 * time.Second
 	// maxDocuments is how many documents are decoded for pages at the same time. A comparison takes all places.
 	maxDocuments = 2
+	// maxDownloads is how many documents are sent as they are at the same time, or as JSON, which takes some ten MiB at most.
+	maxDownloads = 8
 	// maxParameterBytes limits the value of one parameter.
 	maxParameterBytes = 1024
 )
@@ -48,7 +51,8 @@ const (
 type server struct {
 	Options
 	templates *template.Template
-	documents chan struct{}
+	documents *semaphore.Weighted
+	downloads *semaphore.Weighted
 }
 
 // NewHandler returns the pages. They use relative links, so that a proxy can serve them under any path.
@@ -56,7 +60,7 @@ func NewHandler(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &server{Options: o, templates: parsed(), documents: make(chan struct{}, maxDocuments)}
+	s := &server{Options: o, templates: parsed(), documents: semaphore.NewWeighted(maxDocuments), downloads: semaphore.NewWeighted(maxDownloads)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", s.ready)
@@ -122,6 +126,16 @@ type request struct {
 	viewer Viewer
 	// root leads from the page's address to the first page.
 	root string
+	// release gives the places of decoded documents back; nil where the request has none.
+	release func()
+}
+
+// free gives back what the request has.
+func (r *request) free() {
+	if r.release != nil {
+		r.release()
+		r.release = nil
+	}
 }
 
 // failure is an error that a viewer is sent.
@@ -143,6 +157,7 @@ func badRequest(format string, args ...any) error {
 // serve answers a request of a viewer whom the access knows.
 func (s *server) serve(w http.ResponseWriter, r *http.Request, serve func(*request) error) {
 	req := &request{Request: r, w: w, root: "./" + strings.Repeat("../", max(0, strings.Count(r.URL.Path, "/")-1))}
+	defer req.free()
 	err := checkParameters(r)
 	if err == nil {
 		req.viewer, err = s.Access.Viewer(r)
@@ -199,6 +214,8 @@ func (s *server) fail(r *request, err error) {
 
 // send answers with bytes, or with 304 where the client has them.
 func (r *request) send(status int, contentType string, body []byte) error {
+	// Who reads slowly keeps no place of others.
+	r.free()
 	sum := sha256.Sum256(body)
 	h := r.w.Header()
 	h.Set("Content-Type", contentType)

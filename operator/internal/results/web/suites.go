@@ -232,11 +232,9 @@ func (s *server) suite(r *request) error {
 	if err != nil {
 		return err
 	}
-	release, err := s.hold(r.Context(), 1)
-	if err != nil {
+	if err := s.hold(r, 1); err != nil {
 		return err
 	}
-	defer release()
 	doc, err := s.decodedSuite(r.Context(), item)
 	if err != nil {
 		return err
