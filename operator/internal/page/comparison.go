@@ -248,7 +248,7 @@ func (c compared) distributions() (out []Figure) {
 				order = append(order, k)
 			}
 			_, slower := steps(d)
-			lines[k] = append(lines[k], plot.Line{Name: fmt.Sprintf("%s (n = %s)", r.column, figure.Thousands(int64(d.SentFrames))), Style: i, Steps: true, Points: slower})
+			lines[k] = append(lines[k], plot.Line{Name: fmt.Sprintf("%s (n = %s in %d trials)", r.column, figure.Thousands(int64(d.SentFrames)), d.Trials), Style: i, Steps: true, Points: slower})
 		}
 	}
 	for _, k := range order {
