@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -121,7 +120,8 @@ func (c compared) limits() (out []Figure) {
 			continue
 		}
 		var names, texts []string
-		bounds := plot.Intervals{Name: "95 % interval, or the bounds of the only search", Style: 0, Wide: true}
+		bounds := plot.Intervals{Name: "between the bounds of the only search", Style: 0, Wide: true}
+		confidence := plot.Intervals{Name: "95 % interval", Style: 1}
 		value := plot.Marks{Name: "throughput", Style: 6, Marker: plot.Diamond}
 		n := 0
 		for i, column := range first(c.Columns, maxDrawn) {
@@ -132,24 +132,44 @@ func (c compared) limits() (out []Figure) {
 			text := plot.Number(kilo(*f.Values[i]))
 			if i < len(f.Floors) && f.Floors[i] {
 				text = "≥ " + text
+			} else if i < len(f.Cells) && len(f.Cells[i].Doubts) > 0 {
+				text += " ?"
 			}
 			names, texts = append(names, column.Name), append(texts, text)
 			value.Points = append(value.Points, plot.Point{X: kilo(*f.Values[i]), Y: float64(row)})
 			if i < len(f.Cells) && f.Cells[i].Lower != nil && f.Cells[i].Upper != nil {
-				bounds.Items = append(bounds.Items, plot.Interval{Category: row, Low: kilo(*f.Cells[i].Lower), High: kilo(*f.Cells[i].Upper)})
+				interval := plot.Interval{Category: row, Low: kilo(*f.Cells[i].Lower), High: kilo(*f.Cells[i].Upper)}
+				if f.Cells[i].Interval == comparison.IntervalSearch {
+					bounds.Items = append(bounds.Items, interval)
+				} else {
+					confidence.Items = append(confidence.Items, interval)
+				}
 			}
 			n += column.Runs
+			if i < len(f.Cells) {
+				n -= f.Cells[i].LeftOut
+			}
 		}
 		var layers []plot.Layer
-		if len(bounds.Items) > 0 {
-			layers = append(layers, bounds)
+		for _, intervals := range []plot.Intervals{bounds, confidence} {
+			if len(intervals.Items) > 0 {
+				layers = append(layers, intervals)
+			}
 		}
-		out = append(out, draw(fmt.Sprintf("Throughput %s, %s", f.About["goal"], f.About["size"]), count(n, "run")+".", plot.Chart{
+		out = append(out, draw(fmt.Sprintf("Throughput %s, %s", f.About["goal"], f.About["size"]), count(n, "run")+". ≥ is a lower limit, and ? a value with doubts.", plot.Chart{
 			Description: "The throughput of each column with its interval.",
-			X:           plot.Axis{Label: "throughput, kfps"}, Y: plot.Axis{Categories: names}, Values: texts, Layers: append(layers, value),
+			X:           plot.Axis{Label: c.rateLabel("throughput")}, Y: plot.Axis{Categories: names}, Values: texts, Layers: append(layers, value),
 		})...)
 	}
 	return out
+}
+
+// rateLabel labels an axis with a rate of the first column.
+func (c compared) rateLabel(of string) string {
+	if len(c.runs) == 0 {
+		return of + ", kfps"
+	}
+	return c.runs[0].rateLabel(of)
 }
 
 // way is a size and a direction.
@@ -194,7 +214,7 @@ func (c compared) delays() (out []Figure) {
 		}
 		out = append(out, draw(fmt.Sprintf("Delay against load, %s, %s", c.runs[0].sizeNamed(p.size), inDirection(string(p.direction))), "p99 of the frames that arrived.", plot.Chart{
 			Description: "The 99th percentile of the one-way delay over the load, for each column.",
-			X:           plot.Axis{Label: "load, kfps", FromZero: true}, Y: plot.Axis{Label: "one-way delay p99, µs", Log: true}, Layers: layers,
+			X:           plot.Axis{Label: c.rateLabel("load"), FromZero: true}, Y: plot.Axis{Label: "one-way delay p99, µs", Log: true}, Layers: layers,
 		})...)
 	}
 	return out
@@ -207,8 +227,7 @@ func (c compared) distributions() (out []Figure) {
 		load string
 	}
 	var order []key
-	lines := map[key][]plot.Layer{}
-	least := map[key]float64{}
+	lines := map[key][]plot.Line{}
 	for i, r := range c.runs {
 		if !r.known {
 			continue
@@ -219,29 +238,25 @@ func (c compared) distributions() (out []Figure) {
 		}
 		for _, d := range delays {
 			k := key{way{d.Size, d.Direction}, d.Load}
-			if d.Load == "" || d.Neighbors != (len(r.Experiment.NoisyNeighbors) > 0) {
+			if d.Load == "" || d.Neighbors != r.hasNeighbors() {
 				continue
 			}
 			if lines[k] == nil {
 				if len(order) == maxFigures {
 					continue
 				}
-				order, least[k] = append(order, k), 1
+				order = append(order, k)
 			}
 			_, slower := steps(d)
-			for _, p := range slower {
-				if p.Y > 0 {
-					least[k] = math.Min(least[k], p.Y)
-				}
-			}
-			lines[k] = append(lines[k], plot.Line{Name: fmt.Sprintf("%s (n = %s)", r.column, figure.Thousands(int64(d.SentFrames))), Style: i, Steps: true, Points: slower})
+			lines[k] = append(lines[k], plot.Line{Name: fmt.Sprintf("%s (n = %s in %d trials)", r.column, figure.Thousands(int64(d.SentFrames)), d.Trials), Style: i, Steps: true, Points: slower})
 		}
 	}
 	for _, k := range order {
-		high, bottom := 1.0, least[k]/1.5
+		high := 1.0
+		layers, bottom := complements(lines[k])
 		out = append(out, draw(fmt.Sprintf("Frames slower than a delay, %s at %s, %s", c.runs[0].sizeNamed(k.size), k.load, inDirection(string(k.direction))), "Lost frames are slower than any delay.", plot.Chart{
 			Description: "For each column the share of the frames sent that took longer than a delay or were lost.",
-			X:           plot.Axis{Label: "one-way delay, µs", Log: true}, Y: plot.Axis{Label: "share of the frames sent", Log: true, Low: &bottom, High: &high}, Layers: lines[k],
+			X:           plot.Axis{Label: "one-way delay, µs", Log: true}, Y: plot.Axis{Label: "share of the frames sent", Log: true, Low: &bottom, High: &high}, Layers: layers,
 		})...)
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/comparison"
 	"vnfbench.io/operator/internal/page"
 	"vnfbench.io/operator/internal/report"
@@ -52,6 +53,25 @@ func TestComparison(t *testing.T) {
 	if n := strings.Count(writtenComparison(t, columnsOf(t, capacities...)), "against version-1</figcaption>"); n != 11 {
 		t.Errorf("%d columns are compared with the first", n)
 	}
+}
+
+// TestComparisonOfThroughputs checks that the bounds of a search are told from an interval, that a value with doubts has a mark, and that runs that
+// are left out of a column are in no n.
+func TestComparisonOfThroughputs(t *testing.T) {
+	columns := columnsOf(t, 400_000, 402_000, 404_000, 380_000)
+	for _, column := range columns {
+		results := column.Documents[0].Results
+		for i := range results[0].Throughput {
+			results[0].Throughput[i].Statistics = nil
+		}
+	}
+	group := report.Column{Name: "three", IsGroup: true}
+	for _, column := range columns[:3] {
+		group.Documents = append(group.Documents, column.Documents...)
+	}
+	group.Documents[2].Results[0].Throughput[0].Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing}
+	text := writtenComparison(t, []report.Column{group, columns[3]})
+	has(t, text, ">95 % interval</text>", ">between the bounds of the only search</text>", "n = 3 runs. ≥ is", "n = 4 runs. ≥ is", " ?</text>", ">throughput, kfps in each direction</text>")
 }
 
 // TestComparisonOfParts checks a comparison without trials, and hostile names.

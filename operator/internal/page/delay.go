@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -50,7 +49,11 @@ var percentiles = []struct {
 func (r run) delayAgainstLoad(frame v1alpha1.FrameResult, direction measure.Direction) []Figure {
 	lines := make([]plot.Line, len(percentiles))
 	n := 0
+	var doubtful []string
 	for _, load := range first(r.loadsOf(frame), maxPoints) {
+		if len(load.Doubts) > 0 {
+			doubtful = append(doubtful, load.Load)
+		}
 		for _, d := range load.Directions {
 			if d.Direction != string(direction) || d.Latency.Samples == 0 {
 				continue
@@ -65,6 +68,10 @@ func (r run) delayAgainstLoad(frame v1alpha1.FrameResult, direction measure.Dire
 	}
 	if n == 0 {
 		return nil
+	}
+	note := count(n, "load") + ", frames that arrived."
+	if len(doubtful) > 0 {
+		note += fmt.Sprintf(" In doubt: %s.", strings.Join(first(doubtful, maxDrawn), ", "))
 	}
 	var layers []plot.Layer
 	searched := plot.Marks{Name: "p99 in the search's trials", Style: 6, Marker: plot.Plus}
@@ -83,9 +90,9 @@ func (r run) delayAgainstLoad(frame v1alpha1.FrameResult, direction measure.Dire
 			layers = append(layers, lines[i])
 		}
 	}
-	return draw(fmt.Sprintf("Delay against load, %s, %s", sizeName(frame), inDirection(string(direction))), count(n, "load")+", frames that arrived.", plot.Chart{
+	return draw(fmt.Sprintf("Delay against load, %s, %s", sizeName(frame), inDirection(string(direction))), note, plot.Chart{
 		Description: "Percentiles of the one-way delay over the load.",
-		X:           plot.Axis{Label: "load, kfps", FromZero: true}, Y: plot.Axis{Label: "one-way delay, µs", Log: true}, Layers: layers,
+		X:           plot.Axis{Label: r.rateLabel("load"), FromZero: true}, Y: plot.Axis{Label: "one-way delay, µs", Log: true}, Layers: layers,
 	})
 }
 
@@ -126,36 +133,31 @@ func (r run) distributions(delays []report.DelayDistribution) (out []Figure) {
 		slices.SortStableFunc(of[g], func(a, b report.DelayDistribution) int {
 			return cmp.Compare(r.loadPlace(g.size, a.Load), r.loadPlace(g.size, b.Load))
 		})
-		var below, above []plot.Layer
-		least := 1.0
+		var below, above []plot.Line
 		for i, d := range first(of[g], maxDrawn) {
 			name := d.Load
-			if d.Neighbors && len(r.Experiment.NoisyNeighbors) > 0 {
+			if d.Neighbors && r.hasNeighbors() {
 				name += " with neighbors"
 			}
-			name = fmt.Sprintf("%s (n = %s)", name, figure.Thousands(int64(d.SentFrames)))
+			name = fmt.Sprintf("%s (n = %s in %d trials)", name, figure.Thousands(int64(d.SentFrames)), d.Trials)
 			if lost := 1 - d.Arrived(); lost > 0 {
 				name += fmt.Sprintf(", %s ppm lost", plot.Number(lost*1e6))
 			}
 			cdf, ccdf := steps(d)
 			below = append(below, plot.Line{Name: name, Style: i, Steps: true, Points: cdf})
 			above = append(above, plot.Line{Name: name, Style: i, Steps: true, Points: ccdf})
-			for _, p := range ccdf {
-				if p.Y > 0 {
-					least = min(least, p.Y)
-				}
-			}
 		}
 		what := fmt.Sprintf("%s, %s", r.sizeNamed(g.size), inDirection(string(g.direction)))
 		x := plot.Axis{Label: "one-way delay, µs", Log: true}
-		low, high, bottom := 0.0, 1.0, least/1.5
-		out = append(out, draw("Distribution of delay, "+what, "n is the number of frames sent. Where a curve ends below 1, the rest was lost.", plot.Chart{
+		low, high := 0.0, 1.0
+		slower, bottom := complements(above)
+		out = append(out, draw("Distribution of delay, "+what, "n is the number of frames sent. A flat end below 1 is loss.", plot.Chart{
 			Description: "For each load the share of the frames sent that arrived within a delay.",
-			X:           x, Y: plot.Axis{Label: "share of the frames sent", Low: &low, High: &high}, Layers: below,
+			X:           x, Y: plot.Axis{Label: "share of the frames sent", Low: &low, High: &high}, Layers: flat(below, func(share float64) bool { return share < 1 }),
 		})...)
-		out = append(out, draw("Frames slower than a delay, "+what, "The complement on a logarithmic axis shows the tail. Lost frames are slower than any delay.", plot.Chart{
+		out = append(out, draw("Frames slower than a delay, "+what, "The complement on a logarithmic axis shows the tail. Lost frames are slower than any delay: a flat end is loss, and without loss a curve goes down to the axis.", plot.Chart{
 			Description: "For each load the share of the frames sent that took longer than a delay or were lost.",
-			X:           x, Y: plot.Axis{Label: "share of the frames sent", Log: true, Low: &bottom, High: &high}, Layers: above,
+			X:           x, Y: plot.Axis{Label: "share of the frames sent", Log: true, Low: &bottom, High: &high}, Layers: slower,
 		})...)
 	}
 	return out
@@ -190,13 +192,46 @@ func steps(d report.DelayDistribution) (cdf, ccdf []plot.Point) {
 		cdf, ccdf = append(cdf, plot.Point{X: x, Y: share}), append(ccdf, plot.Point{X: x, Y: 1 - share})
 		before = 1 - share
 	}
-	return cdf, trimmed(ccdf, arrived)
+	if n := len(cdf); n > 0 && arrived == 1 {
+		cdf[n-1].Y, ccdf[n-1].Y = 1, 0 // apart from rounding: no frame is slower
+	}
+	return cdf, ccdf
 }
 
-// trimmed removes the end of a complement that is 0 apart from rounding: no frame is that slow.
-func trimmed(points []plot.Point, arrived float64) []plot.Point {
-	if n := len(points); n > 0 && arrived == 1 && math.Abs(points[n-1].Y) < 1e-12 {
-		points[n-1].Y = 0
+// complements returns the lines of complements with their ends, and the lower end of the axis: a line without loss goes down to it behind the slowest
+// frame, and one with loss is flat there.
+func complements(lines []plot.Line) (layers []plot.Layer, bottom float64) {
+	least := 1.0
+	for _, line := range lines {
+		for _, p := range line.Points {
+			if p.Y > 0 {
+				least = min(least, p.Y)
+			}
+		}
 	}
-	return points
+	bottom = least / 1.5
+	for _, line := range lines {
+		if n := len(line.Points); n > 0 && line.Points[n-1].Y <= 0 {
+			line.Points[n-1].Y = bottom
+		}
+	}
+	return flat(lines, func(share float64) bool { return share > bottom }), bottom
+}
+
+// flat returns the lines as layers. Those whose last share is one that lossy reports go on beyond the slowest frame of all lines.
+func flat(lines []plot.Line, lossy func(share float64) bool) (layers []plot.Layer) {
+	const beyond = 1.25
+	slowest := 0.0
+	for _, line := range lines {
+		if n := len(line.Points); n > 0 {
+			slowest = max(slowest, line.Points[n-1].X)
+		}
+	}
+	for _, line := range lines {
+		if n := len(line.Points); n > 0 && lossy(line.Points[n-1].Y) {
+			line.Points = append(line.Points, plot.Point{X: slowest * beyond, Y: line.Points[n-1].Y})
+		}
+		layers = append(layers, line)
+	}
+	return layers
 }

@@ -87,7 +87,7 @@ func TestRun(t *testing.T) {
 	if strings.Count(text, "<svg") != n {
 		t.Errorf("%d pictures with %d captions", strings.Count(text, "<svg"), n)
 	}
-	has(t, text, "<strong>Succeeded</strong>", "kfps in each direction", "one-way delay, µs", "loss, ppm", "trials of the searches", "share of the frames sent",
+	has(t, text, "<strong>Succeeded</strong>", "kfps in each direction", "one-way delay, µs", ">load, kfps in each direction</text>", "loss, ppm", "trials of the searches", "share of the frames sent",
 		"apiVersion: vnfbench.io/v1alpha1", "kubectl vnfbench replay run.json.zst", "Throughput NDR, 64 bytes", "mean of 3 repeats")
 	if again := written(t, doc); again != text {
 		t.Error("the same document gives other bytes")
@@ -171,7 +171,41 @@ func TestLossIsInfinite(t *testing.T) {
 			d.ReceivedFrames = d.SentFrames - d.SentFrames/10
 		}
 	})
-	has(t, written(t, doc), "pdr50 (n = ", "100k ppm lost")
+	has(t, written(t, doc), "pdr50 (n = ", " in 3 trials), 100k ppm lost")
+}
+
+// TestNeighborsOfTrials checks that the pictures of a search have the trials of the side that its figures are of, and no others.
+func TestNeighborsOfTrials(t *testing.T) {
+	in := plantest.Neighbors()
+	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{64}
+	doc := documenttest.Make(t, in, "1.2.3", nil)
+	with, all := 0, 0
+	for _, r := range doc.Trials {
+		if r.Stage == measure.StageThroughput {
+			all++
+			if r.Neighbors {
+				with++
+			}
+		}
+	}
+	if with == 0 || with == all {
+		t.Fatalf("%d of the %d trials are with neighbors", with, all)
+	}
+	text := written(t, doc)
+	has(t, text, fmt.Sprintf("n = %d trials of the search.", with))
+	hasNot(t, text, fmt.Sprintf("n = %d trials of the search.", all))
+}
+
+// TestDoubtfulFigures checks that pictures say which of their values are in doubt, and which direction a rate is of.
+func TestDoubtfulFigures(t *testing.T) {
+	hasNot(t, written(t, made(t)), " ?</text>", "In doubt: ")
+	doc := copied(t, made(t))
+	doc.Rates = report.ForwardDirection
+	limit := &doc.Results[0].Throughput[0]
+	limit.UpperBoundCause, limit.Doubts = v1alpha1.CauseDeviceLoss, []v1alpha1.DoubtCode{v1alpha1.DoubtDrift}
+	limit.Statistics = []v1alpha1.Statistics{{Values: []int64{4e5, 4e5}, ConfidenceLow: new(int64(4e5)), ConfidenceHigh: new(int64(4.1e5))}}
+	doc.Results[0].Latency[1].Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtLoadNotReached}
+	has(t, written(t, doc), " ?</text>", ">95 % interval of the limit</text>", fmt.Sprintf("n = 3 loads, frames that arrived. In doubt: %s.", doc.Results[0].Latency[1].Load), ">load, kfps of the forward direction</text>", ">offered load, kfps of the forward direction</text>")
 }
 
 // hostile would be markup, an attribute, a link and a shell command where a text is not escaped.

@@ -10,6 +10,7 @@ import (
 	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/plot"
+	"vnfbench.io/operator/internal/report"
 )
 
 // throughput returns the section of the searches, of the loss curve and of what else has a rate.
@@ -21,7 +22,7 @@ func (r run) throughput() Section {
 			s.Figures = append(s.Figures, r.lossAgainstLoad(frame)...)
 			s.Figures = append(s.Figures, r.sequence(frame)...)
 		}
-		s.Figures = append(s.Figures, lossCurve(frame)...)
+		s.Figures = append(s.Figures, r.lossCurve(frame)...)
 	}
 	s.Figures = first(s.Figures, maxFigures)
 	if len(s.Figures) > 1 && r.known {
@@ -33,7 +34,7 @@ func (r run) throughput() Section {
 // limits returns the throughput of each size and goal, with the bounds of its search and the value of each repeat.
 func (r run) limits() []Figure {
 	var names, values []string
-	bounds, confidence := plot.Intervals{Name: "between the bounds of the search", Style: 0, Wide: true}, plot.Intervals{Name: "95 % interval of the mean", Style: 1, Shift: 0.3}
+	bounds, confidence := plot.Intervals{Name: "between the bounds of the search", Style: 0, Wide: true}, plot.Intervals{Name: "95 % interval of the limit", Style: 1, Shift: 0.3}
 	value := plot.Marks{Name: "throughput", Style: 6, Marker: plot.Diamond}
 	repeats := plot.Marks{Name: "each repeat", Style: 2, Marker: plot.Dot}
 	n := 0
@@ -53,6 +54,8 @@ func (r run) limits() []Figure {
 			label := plot.Number(kilo(t.FramesPerSecond))
 			if figure.ThroughputBound(t) == figure.AtLeast {
 				label = "≥ " + label
+			} else if len(t.Doubts) > 0 {
+				label += " ?"
 			}
 			value.Points, values = append(value.Points, plot.Point{X: kilo(t.FramesPerSecond), Y: float64(row)}), append(values, label)
 			trials = max(trials, int(t.Trials))
@@ -83,21 +86,27 @@ func (r run) limits() []Figure {
 		Description: "For each size and goal the throughput, between the highest load that met the goal and the lowest that missed it.",
 		X:           plot.Axis{Label: r.rateLabel("throughput")}, Y: plot.Axis{Categories: names}, Values: values, Layers: append(layers, value),
 	}
-	return draw("Throughput of each size and goal", count(n, "trial")+" of the searches. An arrow is an open bound: no load was too high.", chart)
+	return draw("Throughput of each size and goal", count(n, "trial")+" of the searches. An arrow is an open bound: no load was too high. ≥ is a lower limit, and ? a value with doubts.", chart)
 }
 
 // rateLabel labels an axis with a rate in kfps.
 func (r run) rateLabel(of string) string {
+	if r.Rates == report.ForwardDirection {
+		return of + ", kfps of the forward direction"
+	}
 	if r.Experiment.Traffic.Directions == v1alpha1.DirectionsBoth {
 		return of + ", kfps in each direction"
 	}
 	return of + ", kfps"
 }
 
-// searched returns the trials of a size's searches, those without neighbors and those with them.
+// hasNeighbors reports whether the figures are those with neighbors. Trials without them are in the comparison alone.
+func (r run) hasNeighbors() bool { return len(r.Experiment.NoisyNeighbors) > 0 }
+
+// searched returns the trials of a size's searches, on the side that the figures are of.
 func (r run) searched(size string) (trials []measure.Record) {
 	for _, t := range r.Trials {
-		if t.Stage == measure.StageThroughput && t.Trial.Size == size && len(t.Outcome.Directions) > 0 {
+		if t.Stage == measure.StageThroughput && t.Trial.Size == size && t.Neighbors == r.hasNeighbors() && len(t.Outcome.Directions) > 0 {
 			trials = append(trials, t)
 		}
 	}
@@ -218,7 +227,7 @@ func (r run) sequence(frame v1alpha1.FrameResult) []Figure {
 }
 
 // lossCurve returns RFC 2544's frame loss rate.
-func lossCurve(frame v1alpha1.FrameResult) []Figure {
+func (r run) lossCurve(frame v1alpha1.FrameResult) []Figure {
 	if frame.FrameLossRate == nil {
 		return nil
 	}
@@ -229,6 +238,6 @@ func lossCurve(frame v1alpha1.FrameResult) []Figure {
 	slices.SortStableFunc(line.Points, func(a, b plot.Point) int { return cmp.Compare(a.X, b.X) })
 	return draw("Frame loss rate, "+sizeName(frame), count(len(line.Points), "trial")+fmt.Sprintf(", one at each load; 100 %% is %s kfps.", plot.Number(kilo(frame.FrameLossRate.MaximumFramesPerSecond))), plot.Chart{
 		Description: "The share of frames that were lost, over the load that was offered (RFC 2544 section 26.3).",
-		X:           plot.Axis{Label: "offered load, kfps", FromZero: true}, Y: plot.Axis{Label: "loss, %", FromZero: true}, Layers: []plot.Layer{line},
+		X:           plot.Axis{Label: r.rateLabel("offered load"), FromZero: true}, Y: plot.Axis{Label: "loss, %", FromZero: true}, Layers: []plot.Layer{line},
 	})
 }

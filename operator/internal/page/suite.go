@@ -46,7 +46,10 @@ func Suite(doc report.SuiteDocument) View {
 	m := newMatrix(doc)
 	matrix := Section{ID: "matrix", Title: "Matrix", Figures: slices.Concat(m.heat(rate), m.heat(p99), m.lines(rate), m.lines(p99))}
 	if len(matrix.Figures) > 0 {
-		matrix.Notes = []string{"Figures are those of the first size, as means over the repeats in which they are values. A dash is a cell without one: the table of the cells says why."}
+		matrix.Notes = []string{
+			"Figures are those of the first size, as means over the repeats in which they are values. A dash is a cell without one, and * marks one where some repeats are none, such as floors: without these a mean is too low. The table of the cells says why.",
+			"A delay is that of the last load that was asked for. A load that is a share of a throughput is another rate in each cell.",
+		}
 	}
 	v.Sections = []Section{{ID: "summary", Title: "Summary", Lead: &head}, matrix, {ID: "cells", Title: "Cells"}, {ID: "series", Title: "Series and verdicts"}}
 	for _, p := range parts[1:] {
@@ -73,6 +76,16 @@ var (
 	rate = cellFigure{"Throughput", "kfps", func(c report.SuiteCell) *int64 { return c.FramesPerSecond }, func(m report.SuiteMeasurement) (*int64, v1alpha1.FigureNote) { return m.Rate() }}
 	p99  = cellFigure{"Delay p99", "µs", func(c report.SuiteCell) *int64 { return c.P99Nanoseconds }, func(m report.SuiteMeasurement) (*int64, v1alpha1.FigureNote) { return m.P99() }}
 )
+
+// mark returns "*" where the figure is no value in some of the cell's repeats.
+func (f cellFigure) mark(cell report.SuiteCell) string {
+	for _, m := range cell.Measurements {
+		if value, note := f.repeats(m); value == nil || note != "" {
+			return "*"
+		}
+	}
+	return ""
+}
 
 // matrix is the cells that have a value of every axis.
 type matrix struct {
@@ -151,7 +164,7 @@ func (m matrix) heat(f cellFigure) []Figure {
 			h.Cells = append(h.Cells, slices.Repeat([]plot.Cell{{Value: math.NaN(), Text: "-"}}, len(h.Columns)))
 		}
 		if value := f.of(cell); value != nil {
-			h.Cells[at][slices.Index(h.Columns, string(cell.Values[m.axes[last].Name]))] = plot.Cell{Value: kilo(*value), Text: plot.Number(kilo(*value))}
+			h.Cells[at][slices.Index(h.Columns, string(cell.Values[m.axes[last].Name]))] = plot.Cell{Value: kilo(*value), Text: plot.Number(kilo(*value)) + f.mark(cell)}
 		}
 	}
 	svg, err := h.SVG()

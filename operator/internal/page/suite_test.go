@@ -71,6 +71,10 @@ func TestSuite(t *testing.T) {
 		has(t, text, "<figcaption>"+caption+"</figcaption>")
 	}
 	has(t, text, "23 of 24 measurements succeeded", ">passes<", "no gated series became worse", "Improvement", "ChainFailed", ">backend nftables</text>", ">400</text>", "Throughput, kfps", "n = 21 measurements", ">-</text>")
+	hasNot(t, text, "*</text>")
+	floor := exampleSuite()
+	floor.Cells[0].Measurements[1].RateNote = v1alpha1.NoteAtLeast
+	has(t, writtenSuite(t, floor), ">400*</text>", "n = 20 measurements", "is another rate in each cell")
 	if n := strings.Count(text, "<svg"); n != 4 {
 		t.Errorf("%d pictures", n)
 	}

@@ -121,11 +121,15 @@ func seriesOf(t measure.Record, what string) []Figure {
 		for n, p := range line("", 0, s.MaxNanoseconds, 1e3).Points {
 			if n == len(largest.Points) {
 				largest.Points = append(largest.Points, p)
-			} else if !(largest.Points[n].Y >= p.Y) {
+			} else if !(largest.Points[n].Y >= p.Y) && !math.IsNaN(p.Y) {
 				largest.Points[n] = p
 			}
 		}
-		lost := line("missing", 1+i, s.MissingFrames, 1)
+		missed := s.MissingFrames
+		if missed == nil {
+			missed = make([]uint64, len(s.ReceivedFrames)) // none is
+		}
+		lost := line("missing", 1+i, missed, 1)
 		for _, p := range lost.Points {
 			some = some || p.Y > 0
 		}

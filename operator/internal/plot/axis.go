@@ -85,6 +85,9 @@ func (a Axis) logSpan(low, high float64, values []float64) span {
 	}
 	room := math.Pow(high/low, 0.04)
 	s := span{low: low / room, high: high * room}
+	if a.Low != nil && *a.Low == low {
+		s.low = low
+	}
 	if a.High != nil && *a.High == high {
 		s.high = high
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -32,7 +31,8 @@ type FitOf string
 const (
 	// FitFrameTime is the time for a frame in nanoseconds, 1e9 over the rate: what one more rule adds to it is what the rule costs.
 	FitFrameTime FitOf = "FrameTime"
-	// FitP99 is the 99th percentile of the delay in nanoseconds.
+	// FitP99 is the 99th percentile of the delay in nanoseconds, at the last load that was asked for. One that is a share of a throughput is another
+	// rate in each cell.
 	FitP99 FitOf = "P99"
 )
 
@@ -130,8 +130,12 @@ func fitsSection(doc SuiteDocument) section {
 
 // words says what is fitted.
 func (f AxisFit) words() string {
-	what := map[FitOf]string{FitFrameTime: "time for a frame", FitP99: "p99 of the delay"}[f.Of]
-	return what + cmp.Or(" "+f.Figure, "")
+	if f.Of == FitP99 {
+		// A goal belongs to the rate alone.
+		size, _, _ := strings.Cut(f.Figure, " ")
+		return strings.TrimSpace("p99 of the delay at the last load " + size)
+	}
+	return strings.TrimSpace("time for a frame " + f.Figure)
 }
 
 // note says what the line does not show.

@@ -56,6 +56,15 @@ func TestFitsOfNumericAxes(t *testing.T) {
 	}
 }
 
+// TestFitsOfDelays checks that a line of delays is not said to be of a search's goal.
+func TestFitsOfDelays(t *testing.T) {
+	for _, tc := range []struct{ figure, want string }{{"64 NDR", "p99 of the delay at the last load 64"}, {"64", "p99 of the delay at the last load 64"}, {"", "p99 of the delay at the last load"}} {
+		if got := (AxisFit{Of: FitP99, Figure: tc.figure}).words(); got != tc.want {
+			t.Errorf("%q: %q, want %q", tc.figure, got, tc.want)
+		}
+	}
+}
+
 // TestFitsSayWhatTheyDoNotShow checks the notes: a curve, no slope, and too few values.
 func TestFitsSayWhatTheyDoNotShow(t *testing.T) {
 	flat := ruled(map[string]float64{})

@@ -91,9 +91,16 @@ func welch[T Number](first Spread[T], a int, second Spread[T], b int) (scale, de
 	if squareA+squareB == 0 {
 		return 0, 1
 	}
-	return math.Sqrt(squareA + squareB), (squareA + squareB) * (squareA + squareB) /
-		(squareA*squareA/float64(a-1) + squareB*squareB/float64(b-1))
+	degrees = (squareA + squareB) * (squareA + squareB) / (squareA*squareA/float64(a-1) + squareB*squareB/float64(b-1))
+	if degrees-1 < nearOne {
+		degrees = 1
+	}
+	return math.Sqrt(squareA + squareB), degrees
 }
+
+// nearOne is how far above 1 degrees of freedom are taken as 1, which is the wider distribution: areaOfStudent divides by what is
+// above 1, and the difference of two areas would have no digit that is right.
+const nearOne = 1e-4
 
 // Welch returns the two-sided p-value of Welch's t-test (B. L. Welch, Biometrika 34, 1947), with
 // Satterthwaite's degrees of freedom: how likely the means of two samples of one mean differ at

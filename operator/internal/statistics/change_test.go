@@ -80,6 +80,20 @@ func TestChangeWithoutScatter(t *testing.T) {
 	}
 }
 
+// TestChangeOfUnequalScatter checks that a sample that scatters far more than the other does not seem to differ: the degrees of
+// freedom are then just above 1. The resolution is small next to the scatter, so Welch's test of the middles has nearly the same p-value.
+func TestChangeOfUnequalScatter(t *testing.T) {
+	for _, scale := range []float64{1, 10, 100} {
+		a := []Bracket{{1e6 * scale, 1.02e6 * scale}, {3e6 * scale, 3.23e6 * scale}}
+		b := []Bracket{{1.6e6 * scale, 1.62e6 * scale}, {1.6e6*scale + 1, 1.62e6*scale + 1}}
+		got, ok := ChangeOf(a, b)
+		p, _ := Welch([]int64{int64(1.01e6 * scale), int64(3.115e6 * scale)}, []int64{int64(1.61e6 * scale), int64(1.61e6*scale) + 1})
+		if !ok || math.Abs(got.P-p) > 0.01 || got.Low > got.Difference || got.High < got.Difference {
+			t.Errorf("at %g the p-value is %g, want %g, and the interval of %g is %g to %g", scale, got.P, p, got.Difference, got.Low, got.High)
+		}
+	}
+}
+
 // TestAdjustments checks both procedures with values worked out by hand.
 func TestAdjustments(t *testing.T) {
 	p := []float64{0.01, 0.04, 0.03, 0.005, 0.8}

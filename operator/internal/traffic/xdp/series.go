@@ -107,9 +107,10 @@ func (d *Driver) series(i int, trial measure.Trial) *measure.Series {
 // belongs to the last.
 func (d *Driver) madeIn(i, n int) []uint64 {
 	made, then := make([]uint64, n), d.state.Transmitters[i].Made
-	for slot := n - 1; slot >= 0; slot-- {
+	for slot := min(n, slots-1); slot >= 0; slot-- {
 		if before := d.state.Slots[i][slot].MadeBefore; before != never {
-			made[slot], then = then-before, before
+			made[min(slot, n-1)] += then - before
+			then = before
 		}
 	}
 	return made

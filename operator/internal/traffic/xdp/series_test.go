@@ -226,6 +226,14 @@ func TestMadeInSlots(t *testing.T) {
 	if got, want := d.madeIn(1, 5), []uint64{100, 50, 0, 0, 110}; !slices.Equal(got, want) {
 		t.Errorf("got %d, want %d", got, want)
 	}
+	// Of the last slot none left but what follows it, and a trial with as many slots as there are has nothing that follows.
+	d.state.Slots[1][4].MadeBefore = never
+	if got, want := d.madeIn(1, 5), []uint64{100, 150, 0, 0, 10}; !slices.Equal(got, want) {
+		t.Errorf("got %d, want %d", got, want)
+	}
+	if got := d.madeIn(1, slots); got[1] != 150 || got[5] != 10 || got[slots-1] != 0 {
+		t.Errorf("of all slots: %d", got)
+	}
 	if got := d.madeIn(0, 3); !slices.Equal(got, []uint64{0, 0, 0}) {
 		t.Errorf("a direction that sent nothing: %d", got)
 	}
