@@ -69,6 +69,7 @@ var busy = []string{
 	`vnfbench_testbed_queue_length{testbed="bench",pod="a",instance="1"} 3x40`,
 	`vnfbench_queued_run_creation_timestamp_seconds{` + ofRun + `,run="next"} -21600x40`,
 	`vnfbench_active_run_admission_timestamp_seconds{` + ofRun + `,run="going"} 1200x40`,
+	`vnfbench_runs_awaiting_archive{pod="a",instance="1"} 7x40`,
 	`vnfbench_runs_total{result="failed",reason="PodStuck",pod="a",instance="1"} 1x30 2x10`,
 	`vnfbench_run_duration_seconds_bucket{result="succeeded",le="60",pod="a",instance="1"} 1+1x40`,
 	`vnfbench_run_duration_seconds_bucket{result="succeeded",le="+Inf",pod="a",instance="1"} 1+1x40`,
@@ -88,6 +89,7 @@ var quiet = []string{
 	`vnfbench_suite_failed{namespace="lab",suite="nightly",reason="Regression",pod="a",instance="1"} 1x40`,
 	`vnfbench_testbed_queue_length{testbed="bench",pod="a",instance="1"} 3x40`,
 	`vnfbench_queued_run_creation_timestamp_seconds{` + ofRun + `,run="next"} 600x40`,
+	`vnfbench_runs_awaiting_archive{pod="a",instance="1"} 7x20 0x20`,
 	`controller_runtime_reconcile_errors_total{controller="benchmarkrun",pod="a",instance="1"} 0x20 1x20`,
 	`vnfbench_watch_errors_total{kind="BenchmarkRun",pod="a",instance="1"} 0x10 1x30`,
 }

@@ -93,7 +93,7 @@ func TestCachesAreBounded(t *testing.T) {
 func TestMetricsAreDocumented(t *testing.T) {
 	registered, documented := map[string]string{}, map[string]string{}
 	described := regexp.MustCompile(`fqName: "([^"]+)".*variableLabels: \{([^}]*)\}`)
-	for _, collector := range append(gauges(nil, nil, nil), watches.New(nil), benchmarkrun.NewMetrics(), suiterun.NewMetrics(nil, nil)) {
+	for _, collector := range append(gauges(nil, nil, nil), watches.New(nil), benchmarkrun.NewMetrics(), suiterun.NewMetrics(nil, nil), awaitingArchive(nil, nil)) {
 		descriptions := make(chan *prometheus.Desc, 100)
 		collector.Describe(descriptions)
 		close(descriptions)

@@ -6,6 +6,7 @@ import (
 
 	strictjson "sigs.k8s.io/json"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/procedure"
 )
@@ -32,6 +33,9 @@ type Versions struct {
 	// Kubelet is that of the chain's node.
 	Kubelet string `json:"kubelet,omitempty"`
 }
+
+// maxPlanBytes is how much a ConfigMap has.
+const maxPlanBytes = 1 << 20
 
 // planned is what a replay reads of a plan. It is independent of the plan's layout.
 type planned struct {
@@ -77,6 +81,10 @@ func (in *Inputs) planned() (planned, error) {
 	}
 	if len(twice) > 0 {
 		return planned{}, fmt.Errorf("reading the plan: %w", twice[0])
+	}
+	// A replay works through every repeat of everything that the plan names.
+	if n := p.Instructions.Repeats; n > v1alpha1.MaxRepeats || len(in.Plan) > maxPlanBytes {
+		return planned{}, fmt.Errorf("reading the plan: it has %d repeats in %d bytes, and a plan at most %d repeats in %d bytes", n, len(in.Plan), v1alpha1.MaxRepeats, maxPlanBytes)
 	}
 	return p, nil
 }

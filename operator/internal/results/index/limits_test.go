@@ -4,7 +4,10 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"vnfbench.io/operator/internal/testing/resultstest"
 )
@@ -17,6 +20,27 @@ func TestNoTemporaryFiles(t *testing.T) {
 		if err := db.QueryRowContext(t.Context(), "PRAGMA temp_store").Scan(&store); err != nil || store != 2 {
 			t.Errorf("%s: temp_store is %d, want 2 (memory): %v", name, store, err)
 		}
+	}
+}
+
+// TestHostilePlan checks that a document with a plan which no one makes is not worked through, and is shown as one in doubt.
+func TestHostilePlan(t *testing.T) {
+	doc := resultstest.Run(t, "lab", "one", 0)
+	repeats := regexp.MustCompile(`"repeats":\s*\d+`)
+	if doc.Inputs == nil || !repeats.Match(doc.Inputs.Plan) {
+		t.Fatal("the document has no plan with repeats")
+	}
+	doc.Inputs.Plan = repeats.ReplaceAll(doc.Inputs.Plan, []byte(`"repeats":2000000000`))
+	data := resultstest.JSON(t, doc)
+	done := make(chan content, 1)
+	go func() { done <- read(resultstest.RunKey(doc), int64(len(data)), data) }()
+	select {
+	case c := <-done:
+		if c.damage != nil || !strings.Contains(c.record.facts.Doubt, "2000000000 repeats") {
+			t.Errorf("%+v, %q", c.damage, c.record.facts.Doubt)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it takes more than 10 s")
 	}
 }
 
