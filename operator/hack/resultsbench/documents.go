@@ -139,7 +139,9 @@ func execution(namespace, name string, round int, started time.Time, random *ran
 
 func cellName(cell int) string { return fmt.Sprintf("cell-%d", cell) }
 
-func uid(random *rand.Rand) string { return fmt.Sprintf("%08x-%016x", random.Uint32(), random.Uint64()) }
+func uid(random *rand.Rand) string {
+	return fmt.Sprintf("%08x-%016x", random.Uint32(), random.Uint64())
+}
 
 // variant gives a document the names and times of a run of an execution.
 func variant(doc *report.Document, e report.SuiteDocument, cell int, started time.Time, random *rand.Rand) {
