@@ -166,8 +166,9 @@ func resolutionOf(f figure.Figure, bounds map[figure.Key]int64) float64 {
 	return float64(max(0, upper-bounds[low]))
 }
 
-// derived metrics say the same as another one.
-var derived = map[v1alpha1.Metric]bool{v1alpha1.MetricThroughputLayer1BitsPerSecond: true}
+// derived metrics say the same as another one, or where a search ended: the loss at its lower bound is at the load that the search
+// found, and below what the goal allows for any device.
+var derived = map[v1alpha1.Metric]bool{v1alpha1.MetricThroughputLayer1BitsPerSecond: true, "ThroughputLossPartsPerMillion": true}
 
 // isJudged reports whether a figure is tested: it says how good the device is, and is no part of another one.
 func isJudged(key figure.Key) bool {

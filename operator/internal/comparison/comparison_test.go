@@ -191,11 +191,12 @@ func TestAdjustmentDecides(t *testing.T) {
 // TestNotJudged checks that what describes a measurement, or is a part of another figure, has a difference and no verdict.
 func TestNotJudged(t *testing.T) {
 	for name, change := range map[string]func(*figure.Figure){
-		"a load":     func(f *figure.Figure) { f.Metric = "IntendedFramesPerSecond" },
-		"layer 1":    func(f *figure.Figure) { f.Metric = v1alpha1.MetricThroughputLayer1BitsPerSecond },
-		"a repeat":   func(f *figure.Figure) { f.Repeat = 1 },
-		"a part":     func(f *figure.Figure) { f.Interval = 1 },
-		"a baseline": func(f *figure.Figure) { f.Side = figure.SideBaseline },
+		"a load":                    func(f *figure.Figure) { f.Metric = "IntendedFramesPerSecond" },
+		"layer 1":                   func(f *figure.Figure) { f.Metric = v1alpha1.MetricThroughputLayer1BitsPerSecond },
+		"loss where a search ended": func(f *figure.Figure) { f.Metric = "ThroughputLossPartsPerMillion" },
+		"a repeat":                  func(f *figure.Figure) { f.Repeat = 1 },
+		"a part":                    func(f *figure.Figure) { f.Interval = 1 },
+		"a baseline":                func(f *figure.Figure) { f.Side = figure.SideBaseline },
 	} {
 		all := []int{0, 1, 2}
 		result, err := Compare([]Column{with(group(1000, 1001, 1002), change, all...), with(group(2000, 2001, 2002), change, all...)}, AdjustNone)

@@ -55,7 +55,7 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// TestComparisonOfThroughputs checks that the bounds of a search are told from an interval, that a value with doubts has a mark, and that runs that
+// TestComparisonOfThroughputs checks that the bounds of a search are distinguished from an interval, that a value with doubts has a mark, and that runs that
 // are left out of a column are in no n.
 func TestComparisonOfThroughputs(t *testing.T) {
 	columns := columnsOf(t, 400_000, 402_000, 404_000, 380_000)

@@ -198,7 +198,7 @@ func steps(d report.DelayDistribution) (cdf, ccdf []plot.Point) {
 	return cdf, ccdf
 }
 
-// complements returns the lines of complements with their ends, and the lower end of the axis: a line without loss goes down to it behind the slowest
+// complements returns the lines of complements with their ends, and the lower end of the axis: a line without loss goes down to it after the slowest
 // frame, and one with loss is flat there.
 func complements(lines []plot.Line) (layers []plot.Layer, bottom float64) {
 	least := 1.0
@@ -218,7 +218,7 @@ func complements(lines []plot.Line) (layers []plot.Layer, bottom float64) {
 	return flat(lines, func(share float64) bool { return share > bottom }), bottom
 }
 
-// flat returns the lines as layers. Those whose last share is one that lossy reports go on beyond the slowest frame of all lines.
+// flat returns the lines as layers. Those whose last share is one that lossy reports continue beyond the slowest frame of all lines.
 func flat(lines []plot.Line, lossy func(share float64) bool) (layers []plot.Layer) {
 	const beyond = 1.25
 	slowest := 0.0

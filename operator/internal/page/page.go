@@ -35,8 +35,8 @@ var pieces = template.Must(template.New("").Funcs(template.FuncMap{
 	"policy":    Policy,
 }).Parse(text))
 
-// written are those that this package executes: what was executed cannot be copied any more.
-var written = Pieces()
+// executed is the copy that writes pages: one that was executed cannot be copied again.
+var executed = template.Must(pieces.Clone())
 
 // Pieces returns a copy of the templates, for pages of other packages: "view" writes the body of a View, "head" the head of a
 // page with a title, "part" a report.Part, and "figure" a Figure. The function printable drops control characters.
@@ -118,7 +118,7 @@ func Write(w io.Writer, v View) error {
 	}
 	v.Sections = kept
 	var out strings.Builder
-	if err := written.ExecuteTemplate(&out, "page", v); err != nil {
+	if err := executed.ExecuteTemplate(&out, "page", v); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	_, err := io.WriteString(w, out.String())

@@ -104,3 +104,11 @@ func TestPolicy(t *testing.T) {
 		t.Error("the style sheet fetches something")
 	}
 }
+
+// TestPiecesAfterAPage checks that other packages can copy the templates after a page was written.
+func TestPiecesAfterAPage(t *testing.T) {
+	written(t, report.Document{Run: report.Run{Name: "a"}})
+	if page.Pieces().Lookup("view") == nil {
+		t.Error("the templates have no view")
+	}
+}
