@@ -135,7 +135,7 @@ func (a *Archive) read(ctx context.Context, key string) ([]byte, error) {
 }
 
 // Store stores a document, which is in the archive when Store returns nil. Where the archive has another one under the key, Store keeps
-// that and returns ErrKept, unless it cannot be read: what is damaged or was stored in part is replaced.
+// that and returns ErrKept. It replaces what is damaged or was stored in part, and a run's document without trials by one that has them.
 func (a *Archive) Store(ctx context.Context, key string, text []byte) error {
 	kind, err := Parse(key)
 	if err != nil {
@@ -146,7 +146,7 @@ func (a *Archive) Store(ctx context.Context, key string, text []byte) error {
 	switch before, err := a.read(ctx, key); {
 	case err == nil && bytes.Equal(before, text):
 		return nil
-	case err == nil && kind.readable(before):
+	case err == nil && !kind.replaces(text, before):
 		return fmt.Errorf("storing %s: %w", key, ErrKept)
 	case err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, document.ErrTooLarge):
 		return fmt.Errorf("looking for %s in the archive: %w", key, err)

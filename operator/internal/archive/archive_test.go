@@ -16,6 +16,7 @@ import (
 
 	"vnfbench.io/operator/internal/archive"
 	"vnfbench.io/operator/internal/document"
+	"vnfbench.io/operator/internal/report"
 	"vnfbench.io/operator/internal/testing/documenttest"
 )
 
@@ -24,8 +25,13 @@ const uid = "7f6c1c9e-0000-4000-8000-000000000001"
 // made returns a run's document as it is stored, written by a version.
 func made(t *testing.T, version string) []byte {
 	t.Helper()
+	return written(t, documenttest.Make(t, documenttest.Small(), version, nil))
+}
+
+func written(t *testing.T, doc report.Document) []byte {
+	t.Helper()
 	var out bytes.Buffer
-	if err := document.Write(&out, documenttest.Make(t, documenttest.Small(), version, nil), true); err != nil {
+	if err := document.Write(&out, doc, true); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -56,6 +62,26 @@ func keys(t *testing.T, a *archive.Archive) (found []string) {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// TestTrialsReplaceNone checks that a document without trials gives way to one that has them, and not the other way.
+func TestTrialsReplaceNone(t *testing.T) {
+	doc := documenttest.Make(t, documenttest.Small(), "1.0.0", nil)
+	with := written(t, doc)
+	doc.Trials, doc.Inputs = nil, nil
+	without := written(t, doc)
+	a, key := opened(t, "mem://"), archive.RunKey("lab", "router", uid)
+	for i, text := range [][]byte{without, with} {
+		if err := a.Store(t.Context(), key, text); err != nil {
+			t.Errorf("document %d: %v", i, err)
+		}
+	}
+	if err := a.Store(t.Context(), key, without); !errors.Is(err, archive.ErrKept) {
+		t.Errorf("without trials again: %v", err)
+	}
+	if got, err := a.Read(t.Context(), key); err != nil || !bytes.Equal(got, with) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
 }
 
 // TestStore checks in a folder, a part of one, and in memory, that what is stored is listed and read, stays, and is replaced only where it is damaged.

@@ -57,13 +57,17 @@ func Parse(key string) (Kind, error) {
 	return "", fmt.Errorf("%q is no key of the archive: want %s or %s", key, RunKey("NAMESPACE", "NAME", "UID"), SuiteKey("NAMESPACE", "NAME", "UID"))
 }
 
-// readable reports whether a text is a whole document of the kind.
-func (k Kind) readable(text []byte) bool {
-	var err error
+// replaces reports whether a document is stored in the place of another one of the same object: that cannot be read, or it lacks trials of a run
+// that were not readable when it was made.
+func (k Kind) replaces(text, before []byte) bool {
 	if k == Suite {
-		_, err = document.ReadSuite(bytes.NewReader(text))
-	} else {
-		_, err = document.Read(bytes.NewReader(text))
+		_, err := document.ReadSuite(bytes.NewReader(before))
+		return err != nil
 	}
-	return err == nil
+	kept, err := document.Read(bytes.NewReader(before))
+	if err != nil || len(kept.Trials) > 0 {
+		return err != nil
+	}
+	with, err := document.Read(bytes.NewReader(text))
+	return err == nil && len(with.Trials) > 0
 }
