@@ -57,7 +57,7 @@ func Parse(key string) (Kind, error) {
 	return "", fmt.Errorf("%q is no key of the archive: want %s or %s", key, RunKey("NAMESPACE", "NAME", "UID"), SuiteKey("NAMESPACE", "NAME", "UID"))
 }
 
-// replaces reports whether a document is stored in the place of another one of the same object: that cannot be read, or it lacks trials of a run
+// replaces reports whether a document is stored instead of another one of the same object: that cannot be read, or it lacks trials of a run
 // that were not readable when it was made.
 func (k Kind) replaces(text, before []byte) bool {
 	if k == Suite {
