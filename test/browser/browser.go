@@ -87,13 +87,14 @@ func (t *Tab) note(event any) {
 	}
 }
 
-// Problems returns what the browser reported, and requests for other addresses than those that begin with the allowed one.
+// Problems returns what the browser reported, and requests for other addresses than those that begin with the allowed one. An address with data asks no
+// one: the browser draws the icons of fields for dates so.
 func (t *Tab) Problems(allowed string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := append([]string(nil), t.problems...)
 	for _, address := range t.addresses {
-		if !strings.HasPrefix(address, allowed) {
+		if !strings.HasPrefix(address, allowed) && !strings.HasPrefix(address, "data:") {
 			out = append(out, "it asks for "+address)
 		}
 	}

@@ -1,7 +1,9 @@
 package browser
 
 import (
+	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,6 +70,29 @@ const look = `(() => {
   return out;
 })()`
 
+// check opens a page, and returns what is on it and what is wrong. It may ask for addresses that begin with the allowed one.
+func check(t *testing.T, browser context.Context, address, allowed string, width int, dark bool) seen {
+	t.Helper()
+	tab, end, err := Open(browser, address, width, dark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	var got seen
+	if err := chromedp.Run(tab, chromedp.Evaluate(look, &got)); err != nil {
+		t.Fatal(err)
+	}
+	for what, list := range map[string][]string{
+		"pictures without a size": got.Empty, "elements that are too wide": got.Wide, "links that lead nowhere": got.Lost,
+		"texts outside of their picture": got.Clipped, "problems": tab.Problems(allowed),
+	} {
+		if len(list) > 0 {
+			t.Errorf("%d %s: %s", len(list), what, strings.Join(list[:min(len(list), 5)], "; "))
+		}
+	}
+	return got
+}
+
 // TestPages opens each page at both widths, in light and in dark colors: all pictures are drawn, nothing is wider than the page, links lead to
 // its parts, and the browser reports nothing and asks for nothing else.
 func TestPages(t *testing.T) {
@@ -81,23 +106,7 @@ func TestPages(t *testing.T) {
 		for i, width := range widths {
 			t.Run(fmt.Sprintf("%s at %d", filepath.Base(file), width), func(t *testing.T) {
 				address := "file://" + file
-				tab, end, err := Open(browser, address, width, i == 1)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer end()
-				var got seen
-				if err := chromedp.Run(tab, chromedp.Evaluate(look, &got)); err != nil {
-					t.Fatal(err)
-				}
-				for what, list := range map[string][]string{
-					"pictures without a size": got.Empty, "elements that are too wide": got.Wide, "links that lead nowhere": got.Lost,
-					"texts outside of their picture": got.Clipped, "problems": tab.Problems(address),
-				} {
-					if len(list) > 0 {
-						t.Errorf("%d %s: %s", len(list), what, strings.Join(list[:min(len(list), 5)], "; "))
-					}
-				}
+				got := check(t, browser, address, address, width, i == 1)
 				if got.Links == 0 {
 					t.Error("the page has no links to its parts")
 				}
@@ -141,5 +150,38 @@ func TestFindsProblems(t *testing.T) {
 		if !slices.Contains(problems, want) {
 			t.Errorf("the problems are %q, which lack %q", problems, want)
 		}
+	}
+}
+
+// TestSite opens each page of the results service, whose addresses are in the file SITE, at both widths, in light and in dark colors. TestEveryLinkLeadsToAPage
+// follows the links between them.
+func TestSite(t *testing.T) {
+	file := os.Getenv("SITE")
+	if file == "" {
+		t.Fatal("SITE names no file with addresses: run this by `make test-browser`")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser, end, err := Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	addresses, pictures := strings.Fields(string(text)), 0
+	for _, address := range addresses {
+		at, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, width := range widths {
+			t.Run(fmt.Sprintf("%s at %d", at.RequestURI(), width), func(t *testing.T) {
+				pictures += check(t, browser, address, at.Scheme+"://"+at.Host+"/", width, i == 1).Pictures
+			})
+		}
+	}
+	if len(addresses) < 20 || pictures < 20 {
+		t.Errorf("%d pages have %d pictures together", len(addresses), pictures)
 	}
 }
