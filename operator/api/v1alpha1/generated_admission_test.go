@@ -215,7 +215,7 @@ var words = []string{
 }
 
 func (g *generator) text(schema map[string]any) any {
-	if schema["format"] == "date-time" {
+	if rules, _ := schema["x-kubernetes-validations"].([]any); schema["format"] == "date-time" || strings.Contains(fmt.Sprint(rules), "format.datetime()") && !g.wrong() {
 		return "2026-01-02T03:04:05Z"
 	}
 	least, most := limits(schema, "minLength", "maxLength", 0, 100)

@@ -45,8 +45,8 @@ type SuiteRegression struct {
 	// +kubebuilder:default=true
 	Confirm *bool `json:"confirm,omitempty"`
 
-	// maximumExtraRuns is how many BenchmarkRuns the confirmations of one execution take at most, those for series that the gate selects
-	// first, then those for the largest suspected losses. A change that needs more is Inconclusive. Default 48.
+	// maximumExtraRuns is how many BenchmarkRuns the confirmations of one execution take at most: those for series that the gate selects
+	// first, then the largest suspected losses. A change that needs more is Inconclusive. Default 48.
 	// +optional
 	// +kubebuilder:default=48
 	// +kubebuilder:validation:Minimum=4
@@ -77,7 +77,7 @@ type RegressionGate struct {
 	Cells []string `json:"cells,omitempty"`
 
 	// leastLossPercent is how much worse the figure is at least, in percent, compared with the best level since the last
-	// one that was accepted. A delay can become more than 100 % worse. Default 0: each confirmed regression.
+	// accepted one. A delay can become more than 100 % worse. Default 0: each confirmed regression.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -92,7 +92,7 @@ type AcknowledgementKind string
 // Acknowledgement is what someone says of a change.
 // +kubebuilder:validation:XValidation:rule="has(self.revision) != has(self.run)",message="give either revision or run, where the change is"
 type Acknowledgement struct {
-	// kind is Expected, which is written before a change is measured, Accepted, which is written after it, or Fixed. The first two move
+	// kind is Expected, written before a change is measured, Accepted, written after it, or Fixed. The first two move
 	// the level that figures are compared with. Fixed moves nothing: the runs show whether the old level is back.
 	// +required
 	Kind AcknowledgementKind `json:"kind,omitempty"`
@@ -127,8 +127,8 @@ type Acknowledgement struct {
 	// +kubebuilder:validation:MaxLength=253
 	Run string `json:"run,omitempty"`
 
-	// maximumLossPercent is the largest loss that is Expected or Accepted, in percent, 0 for none: then the figure may only become better. A
-	// larger one is reported. Absent: each change is acknowledged.
+	// maximumLossPercent is the largest loss that is Expected or Accepted, in percent, 0 for none: then the figure may only become better.
+	// Absent: each change is acknowledged.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000

@@ -23,8 +23,8 @@ type SuiteTemplate struct {
 	// +optional
 	Subject *SuiteSubject `json:"subject,omitempty"`
 
-	// experiment is written as spec.experiment of a BenchmarkRun, and is what all cells have in common. The API server has no
-	// schema of it: the operator checks each cell before the first one is measured. At most 32 KiB.
+	// experiment is written as spec.experiment of a BenchmarkRun, and is what all cells have in common.
+	// The operator checks each cell before the first one is measured. At most 32 KiB.
 	// +required
 	// +kubebuilder:validation:Type=object
 	Experiment apiextensionsv1.JSON `json:"experiment,omitzero"`
@@ -51,7 +51,7 @@ type SuiteTemplate struct {
 	// +kubebuilder:validation:Maximum=9007199254740991
 	Seed *int64 `json:"seed,omitempty"`
 
-	// controlCell names a cell that is measured twice in each repeat, the second time as a cell with "-control" after its
+	// controlCell names a cell that is measured twice in each repeat, the second time with "-control" after its
 	// name: their difference is what chance adds (an A/A control). Absent: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
@@ -101,10 +101,10 @@ type Subject struct {
 	// +kubebuilder:validation:MaxLength=500
 	URL string `json:"url,omitempty"`
 
-	// time is when the revision was made. Runs of a revision that is older than one that was measured before are in no verdict.
+	// time is when the revision was made. Runs of one that is older than one measured before are in no verdict.
 	// Absent, or after the measurement: not known.
 	// +optional
-	Time *metav1.Time `json:"time,omitempty"`
+	Time RevisionTime `json:"time,omitempty"`
 
 	// image with its digest. fromImage sets it.
 	// +optional

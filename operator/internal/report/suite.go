@@ -223,8 +223,8 @@ func subjectInWords(subject *v1alpha1.Subject) string {
 	if subject.Revision != "" {
 		text += ", revision " + subject.Revision
 	}
-	if subject.Time != nil {
-		text += ", of " + subject.Time.UTC().Format(time.RFC3339)
+	if subject.Time != "" {
+		text += ", of " + string(subject.Time)
 	}
 	if subject.URL != "" {
 		text += ", " + subject.URL

@@ -129,7 +129,7 @@ func span(template *v1alpha1.SuiteTemplate) (*Suite, error) {
 	return s, s.checkBase()
 }
 
-// checkSubject refuses texts that no series takes, before anything is measured for one.
+// checkSubject refuses texts that no series takes and times that are none, before anything is measured for one.
 func checkSubject(subject *v1alpha1.SuiteSubject) error {
 	if subject == nil {
 		return nil
@@ -138,6 +138,9 @@ func checkSubject(subject *v1alpha1.SuiteSubject) error {
 		if excerpt.Printable(field.text) != field.text || strings.ContainsAny(field.text, "\n\t") {
 			return measure.Failf(v1alpha1.ReasonInvalidExperiment, "remove them", "spec.template.subject.%s has control characters", field.name)
 		}
+	}
+	if _, err := subject.Time.At(); err != nil {
+		return measure.Failf(v1alpha1.ReasonInvalidExperiment, "give a time as 2026-01-31T12:00:00Z, or leave it out", "spec.template.subject.time is %.40q", subject.Time)
 	}
 	return nil
 }

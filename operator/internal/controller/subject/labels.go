@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/excerpt"
@@ -62,12 +61,12 @@ func fromLabels(labels map[string]string, given *v1alpha1.Subject, image string)
 		}
 		*l.into = value
 	}
-	if created := strings.TrimSpace(labels[labelCreated]); subject.Time == nil && created != "" {
+	if created := strings.TrimSpace(labels[labelCreated]); subject.Time == "" && created != "" {
 		at, err := time.Parse(time.RFC3339, created)
 		if err != nil || at.Before(time.Unix(0, 0)) {
 			return nil, invalidLabel(image, labelCreated, "time", "is %q, and no time since 1970 as 2026-01-31T12:00:00Z", created)
 		}
-		subject.Time = &metav1.Time{Time: at.UTC().Truncate(time.Second)}
+		subject.Time = v1alpha1.NewRevisionTime(at)
 	}
 	return subject, nil
 }

@@ -3,10 +3,8 @@ package subject
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
@@ -23,25 +21,25 @@ func goodLabels() map[string]string {
 
 // TestSubjectOfLabels checks which field comes from which label, and that what is given wins, also over a label that cannot be used.
 func TestSubjectOfLabels(t *testing.T) {
-	at := metav1.NewTime(time.Date(2026, time.January, 31, 12, 0, 0, 0, time.UTC))
-	given := v1alpha1.Subject{Name: "mine", Version: "2", Revision: "one", URL: "ftp://example.org", Time: &metav1.Time{Time: at.Add(time.Hour)}}
+	const at, later = v1alpha1.RevisionTime("2026-01-31T12:00:00Z"), v1alpha1.RevisionTime("2026-01-31T13:00:00Z")
+	given := v1alpha1.Subject{Name: "mine", Version: "2", Revision: "one", URL: "ftp://example.org", Time: later}
 	for name, test := range map[string]struct {
 		given  v1alpha1.Subject
 		change func(map[string]string)
 		want   v1alpha1.Subject
 	}{
 		"all labels": {v1alpha1.Subject{}, func(map[string]string) {},
-			v1alpha1.Subject{Name: "vyos", Version: "1.5", Revision: "9f8e7d6c", URL: "https://example.org/vyos", Time: &at, Image: testImage}},
+			v1alpha1.Subject{Name: "vyos", Version: "1.5", Revision: "9f8e7d6c", URL: "https://example.org/vyos", Time: at, Image: testImage}},
 		"source without url": {v1alpha1.Subject{}, func(l map[string]string) { delete(l, labelURL) },
-			v1alpha1.Subject{Name: "vyos", Version: "1.5", Revision: "9f8e7d6c", URL: "https://git.example.org/vyos", Time: &at, Image: testImage}},
+			v1alpha1.Subject{Name: "vyos", Version: "1.5", Revision: "9f8e7d6c", URL: "https://git.example.org/vyos", Time: at, Image: testImage}},
 		"only what is required": {v1alpha1.Subject{}, func(l map[string]string) {
 			delete(l, labelURL)
 			delete(l, labelSource)
 			delete(l, labelVersion)
 			delete(l, labelCreated)
 		}, v1alpha1.Subject{Name: "vyos", Revision: "9f8e7d6c", Image: testImage}},
-		"blanks around": {v1alpha1.Subject{Name: "n", URL: "https://u", Version: "v", Time: &at}, func(l map[string]string) { l[labelRevision] = " abc\n" },
-			v1alpha1.Subject{Name: "n", Version: "v", Revision: "abc", URL: "https://u", Time: &at, Image: testImage}},
+		"blanks around": {v1alpha1.Subject{Name: "n", URL: "https://u", Version: "v", Time: at}, func(l map[string]string) { l[labelRevision] = " abc\n" },
+			v1alpha1.Subject{Name: "n", Version: "v", Revision: "abc", URL: "https://u", Time: at, Image: testImage}},
 		"all given": {given, func(l map[string]string) {
 			for label := range l {
 				l[label] = "\x1b[2J"

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/subject"
@@ -144,8 +143,8 @@ func TestWaitForLabelsIsBounded(t *testing.T) {
 func TestPointsHaveTheSubjectOfTheLabels(t *testing.T) {
 	s := measuredScope(t)
 	s.execution.Spec.Template.Subject = &v1alpha1.SuiteSubject{FromImage: &v1alpha1.SubjectImage{Function: "vyos"}}
-	at := metav1.NewTime(epoch.Add(-time.Hour))
-	s.execution.Status.Subject = &v1alpha1.Subject{Name: "vyos", Revision: "9f8e", Image: "r.example/vyos@sha256:0a", Time: &at}
+	at := epoch.Add(-time.Hour)
+	s.execution.Status.Subject = &v1alpha1.Subject{Name: "vyos", Revision: "9f8e", Image: "r.example/vyos@sha256:0a", Time: v1alpha1.NewRevisionTime(at)}
 	c := clientOf(t)
 	if _, err := (&Reconciler{Client: c, Reader: c}).keep(t.Context(), s, decision{action: actRecord}); err != nil {
 		t.Fatal(err)
@@ -155,7 +154,7 @@ func TestPointsHaveTheSubjectOfTheLabels(t *testing.T) {
 		t.Fatal("no points")
 	}
 	for _, p := range points {
-		if p.Subject.Name != "vyos" || p.Subject.Revision != "9f8e" || p.Subject.Image != "r.example/vyos@sha256:0a" || !p.SubjectTime.Equal(at.Time) {
+		if p.Subject.Name != "vyos" || p.Subject.Revision != "9f8e" || p.Subject.Image != "r.example/vyos@sha256:0a" || !p.SubjectTime.Equal(at) {
 			t.Errorf("%+v", p)
 		}
 	}

@@ -218,9 +218,11 @@ func (s *scope) points(from origin) ([]series.Point, error) {
 	if errors.Is(err, report.ErrNoFigure) {
 		return nil, nil
 	}
-	if of := from.subject; of != nil && of.Time != nil {
+	if of := from.subject; of != nil && err == nil {
+		at, problem := of.Time.At()
+		err = problem
 		for i := range points {
-			points[i].SubjectTime = of.Time.UTC()
+			points[i].SubjectTime = at
 		}
 	}
 	return points, err

@@ -29,7 +29,7 @@ func measuredScope(t *testing.T) *scope {
 	t.Helper()
 	s := newScope(t, 5, 1)
 	s.execution.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: "BenchmarkSuite", Name: "nightly", Controller: ptr.To(true)}}
-	s.execution.Spec.Template.Subject = &v1alpha1.SuiteSubject{Subject: v1alpha1.Subject{Name: "fw", Revision: "3f2a", Time: ptr.To(metav1.NewTime(epoch.Add(-time.Hour)))}}
+	s.execution.Spec.Template.Subject = &v1alpha1.SuiteSubject{Subject: v1alpha1.Subject{Name: "fw", Revision: "3f2a", Time: v1alpha1.NewRevisionTime(epoch.Add(-time.Hour))}}
 	s.current = &suite.Measurement{}
 	s.measurement(*s.current).Attempts = 1
 	s.run = &v1alpha1.BenchmarkRun{ObjectMeta: metav1.ObjectMeta{Namespace: "bench", Name: s.runName(), UID: "u", Labels: map[string]string{v1alpha1.LabelExperiment: "forged"}}}
