@@ -159,7 +159,7 @@ func (x *Index) again(ctx context.Context, reason error) error {
 	x.log.Error(reason, "The index is damaged: making it again from the archive", "file", x.path)
 	x.open.Lock()
 	defer x.open.Unlock()
-	// What cannot be closed is deleted all the same.
+	// What cannot be closed is deleted too.
 	_ = errors.Join(x.read.Close(), x.write.Close())
 	err := x.begin(ctx)
 	if err == nil {
@@ -173,11 +173,53 @@ func find[T any](ctx context.Context, x *Index, scan func(row) (T, error), query
 	x.open.RLock()
 	defer x.open.RUnlock()
 	out, err := scanAll(ctx, x.read, scan, query, args...)
+	return out, x.noteDamage(err)
+}
+
+// noteDamage has the index made again where an error says that it is damaged, and returns the error.
+func (x *Index) noteDamage(err error) error {
 	if err != nil && isUnusable(err) {
 		x.isDamaged.Store(true)
 		x.Add("")
 	}
-	return out, err
+	return err
+}
+
+// statement is a query with its arguments.
+type statement struct {
+	text string
+	args []any
+}
+
+// part is a page of what a query finds: how many rows there are in all, those of the page, and whether more follow.
+type part[T any] struct {
+	total int
+	items []T
+	more  bool
+}
+
+// findPart counts rows and returns the first of those that another query finds, which has a limit of one more than that as its last argument. Both
+// queries see the index of one moment.
+func findPart[T any](ctx context.Context, x *Index, scan func(row) (T, error), count, rows statement, limit int) (part[T], error) {
+	x.open.RLock()
+	defer x.open.RUnlock()
+	var out part[T]
+	at, err := x.read.BeginTx(ctx, nil)
+	if err != nil {
+		return out, x.noteDamage(err)
+	}
+	// It has changed nothing.
+	defer func() { _ = at.Rollback() }()
+	counts, err := scanAll(ctx, at, scanInt, count.text, count.args...)
+	if err != nil {
+		return out, x.noteDamage(err)
+	}
+	if out.items, err = scanAll(ctx, at, scan, rows.text, append(rows.args, limit+1)...); err != nil {
+		return out, x.noteDamage(err)
+	}
+	out.total, out.more = counts[0], len(out.items) > limit
+	out.items = out.items[:min(len(out.items), limit)]
+	return out, nil
 }
 
 // row is what a query found.

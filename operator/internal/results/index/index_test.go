@@ -304,6 +304,9 @@ func TestReadersWhileIndexing(t *testing.T) {
 					t.Error(err)
 					return
 				}
+				if page.Total != len(page.Items) {
+					t.Errorf("the total is %d, and the list has %d", page.Total, len(page.Items))
+				}
 				for _, i := range page.Items {
 					if len(i.Figures) == 0 || i.Key == "" {
 						t.Errorf("%+v is no whole item", i)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -209,11 +210,7 @@ func (x *Index) List(ctx context.Context, scope Scope, kind string, filter Filte
 	if err != nil {
 		return page, err
 	}
-	counts, err := find(ctx, x, scanInt, "SELECT count(*) FROM documents d"+q.String(), q.args...)
-	if err != nil {
-		return page, err
-	}
-	page.Total = counts[0]
+	count := statement{"SELECT count(*) FROM documents d" + q.String(), slices.Clone(q.args)}
 	if after != "" {
 		c, err := parseCursor(after)
 		if err != nil {
@@ -221,16 +218,15 @@ func (x *Index) List(ctx context.Context, scope Scope, kind string, filter Filte
 		}
 		q.add("(d.time, d.key)<(?,?)", c.number, c.text)
 	}
-	items, err := find(ctx, x, scanItem, "SELECT "+itemColumns+q.String()+" ORDER BY d.time DESC, d.key DESC LIMIT ?", append(q.args, limit+1)...)
+	found, err := findPart(ctx, x, scanItem, count, statement{"SELECT " + itemColumns + q.String() + " ORDER BY d.time DESC, d.key DESC LIMIT ?", q.args}, limit)
 	if err != nil {
 		return page, err
 	}
-	if len(items) > limit {
-		items = items[:limit]
-		last := items[limit-1]
+	if found.more {
+		last := found.items[limit-1]
 		page.Next = cursor{milliseconds(last.Time), last.Key}.String()
 	}
-	page.Items = append(page.Items, items...)
+	page.Total, page.Items = found.total, append(page.Items, found.items...)
 	return page, nil
 }
 
@@ -320,30 +316,25 @@ func (x *Index) Damaged(ctx context.Context, scope Scope, after string, limit in
 	if err != nil {
 		return page, err
 	}
-	counts, err := find(ctx, x, scanInt, "SELECT count(*) FROM entries WHERE reason!='' AND "+condition, arg)
-	if err != nil {
-		return page, err
-	}
-	page.Total = counts[0]
 	c := cursor{}
 	if after != "" {
 		if c, err = parseCursor(after); err != nil {
 			return page, err
 		}
 	}
-	found, err := find(ctx, x, func(r row) (d Damaged, err error) {
+	found, err := findPart(ctx, x, func(r row) (d Damaged, err error) {
 		var modified int64
 		err = r.Scan(&d.Key, &d.Namespace, &d.Bytes, &modified, &d.Reason, &d.Message)
 		d.Modified = timeOf(modified)
 		return d, err
-	}, "SELECT key, namespace, bytes, modified, reason, message FROM entries WHERE reason!='' AND "+condition+" AND key>? ORDER BY key LIMIT ?", arg, c.text, limit+1)
+	}, statement{"SELECT count(*) FROM entries WHERE reason!='' AND " + condition, []any{arg}},
+		statement{"SELECT key, namespace, bytes, modified, reason, message FROM entries WHERE reason!='' AND " + condition + " AND key>? ORDER BY key LIMIT ?", []any{arg, c.text}}, limit)
 	if err != nil {
 		return page, err
 	}
-	if len(found) > limit {
-		found = found[:limit]
-		page.Next = cursor{0, found[limit-1].Key}.String()
+	if found.more {
+		page.Next = cursor{0, found.items[limit-1].Key}.String()
 	}
-	page.Items = append(page.Items, found...)
+	page.Total, page.Items = found.total, append(page.Items, found.items...)
 	return page, nil
 }

@@ -56,11 +56,7 @@ func (x *Index) Series(ctx context.Context, scope Scope, filter SeriesFilter, af
 	if filter.Experiment != "" {
 		q.add("(s.experiment=? OR substr(s.experiment, 1, length(?)+1)=?||'@')", filter.Experiment, filter.Experiment, filter.Experiment)
 	}
-	counts, err := find(ctx, x, scanInt, "SELECT count(*) FROM series s"+q.String(), q.args...)
-	if err != nil {
-		return page, err
-	}
-	page.Total = counts[0]
+	count := statement{"SELECT count(*) FROM series s" + q.String(), slices.Clone(q.args)}
 	if after != "" {
 		c, err := parseCursor(after)
 		if err != nil {
@@ -72,7 +68,7 @@ func (x *Index) Series(ctx context.Context, scope Scope, filter SeriesFilter, af
 		}
 		q.add("(s.namespace, s.experiment, s.testbed, s.figure)>(?,?,?,?)", place[0], place[1], place[2], place[3])
 	}
-	found, err := find(ctx, x, func(r row) (s Summary, err error) {
+	found, err := findPart(ctx, x, func(r row) (s Summary, err error) {
 		var last int64
 		var point string
 		if err := r.Scan(&s.Digest, &s.Namespace, &s.Experiment, &s.Testbed, &s.Figure, &s.Points, &last, &point, &s.Verdict); err != nil {
@@ -82,19 +78,18 @@ func (x *Index) Series(ctx context.Context, scope Scope, filter SeriesFilter, af
 		err = json.Unmarshal([]byte(point), &p)
 		s.LastTime, s.Value, s.Unit = timeOf(last), p.Value, p.Unit
 		return s, err
-	}, `SELECT s.digest, s.namespace, s.experiment, s.testbed, s.figure, (SELECT count(*) FROM points p WHERE p.series=s.id), p.time, p.point,
+	}, count, statement{`SELECT s.digest, s.namespace, s.experiment, s.testbed, s.figure, (SELECT count(*) FROM points p WHERE p.series=s.id), p.time, p.point,
 		coalesce((SELECT verdict FROM verdicts v WHERE v.series=s.digest ORDER BY v.time DESC, v.document DESC LIMIT 1), '')
-		FROM series s JOIN points p ON (p.series, p.time, p.document)=(SELECT series, time, document FROM points l WHERE l.series=s.id ORDER BY l.time DESC, l.document DESC LIMIT 1)`+
-		q.String()+" ORDER BY s.namespace, s.experiment, s.testbed, s.figure LIMIT ?", append(q.args, limit+1)...)
+		FROM series s JOIN points p ON (p.series, p.time, p.document)=(SELECT series, time, document FROM points l WHERE l.series=s.id ORDER BY l.time DESC, l.document DESC LIMIT 1)` +
+		q.String() + " ORDER BY s.namespace, s.experiment, s.testbed, s.figure LIMIT ?", q.args}, limit)
 	if err != nil {
 		return page, err
 	}
-	if len(found) > limit {
-		found = found[:limit]
-		last := found[limit-1]
+	if found.more {
+		last := found.items[limit-1]
 		page.Next = cursor{0, strings.Join([]string{last.Namespace, last.Experiment, last.Testbed, last.Figure}, "\x00")}.String()
 	}
-	page.Items = append(page.Items, found...)
+	page.Total, page.Items = found.total, append(page.Items, found.items...)
 	return page, nil
 }
 
