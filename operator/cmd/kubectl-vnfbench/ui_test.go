@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,24 +22,6 @@ import (
 
 	"vnfbench.io/operator/internal/testing/resultstest"
 )
-
-// written is a buffer that a command writes to while a test reads it.
-type written struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (w *written) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
-func (w *written) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
-}
 
 // TestUIServesAFolder serves documents of a folder without a cluster: those in it are shown, what a link names outside of it is not, and nothing
 // is left at the end.
@@ -59,7 +39,7 @@ func TestUIServesAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	var out, notes written
+	var out, notes buffer
 	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &notes}
 	command := newCommand(streams)
 	command.SetArgs([]string{"ui", folder, "--no-browser"})

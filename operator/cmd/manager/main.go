@@ -4,14 +4,11 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
 
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/klog/v2"
 	clocks "k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,22 +36,7 @@ var version = "development"
 const leaderElectionID = "manager.vnfbench.io"
 
 func main() {
-	o, err := parse(os.Args[1:], os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "manager:", err)
-		os.Exit(2)
-	}
-	log := o.log.Logger(os.Stderr)
-	ctrl.SetLogger(log)
-	klog.SetLogger(log)
-	commandline.LimitMemory()
-	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
-		log.Error(err, "Running the manager")
-		os.Exit(1)
-	}
+	commandline.Main("manager", parse, func(o *options) *commandline.Log { return &o.log }, run)
 }
 
 // The release of a run and the start of the next take some 40 requests each. The API

@@ -6,14 +6,11 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -40,22 +37,7 @@ var version = "development"
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get
 
 func main() {
-	o, err := parse(os.Args[1:], os.Stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "results:", err)
-		os.Exit(2)
-	}
-	log := o.log.Logger(os.Stderr)
-	ctrl.SetLogger(log)
-	klog.SetLogger(log)
-	commandline.LimitMemory()
-	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
-		log.Error(err, "Running the results service")
-		os.Exit(1)
-	}
+	commandline.Main("results", parse, func(o *options) *commandline.Log { return &o.log }, run)
 }
 
 // run returns when the context ends.

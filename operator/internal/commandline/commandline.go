@@ -1,5 +1,5 @@
-// Package commandline has what the programs of an installation share that talk to the API server: kinds of flags, the log, and the bound of
-// their memory.
+// Package commandline has what the programs of an installation share that talk to the API server: kinds of flags, the log, the bound of their
+// memory, and how they begin and end.
 package commandline
 
 import (
@@ -47,8 +47,8 @@ func (l *Log) Check() error {
 	return nil
 }
 
-// Logger returns a logger that writes lines up to the configured level.
-func (l *Log) Logger(output io.Writer) logr.Logger {
+// logger returns a logger that writes lines up to the configured level.
+func (l *Log) logger(output io.Writer) logr.Logger {
 	handling := &slog.HandlerOptions{Level: slog.Level(-l.Level)}
 	if l.Format == "text" {
 		return logr.FromSlogHandler(slog.NewTextHandler(output, handling))

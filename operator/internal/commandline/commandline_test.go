@@ -9,7 +9,7 @@ import (
 func TestLogIsJSON(t *testing.T) {
 	var output bytes.Buffer
 	flags := &Log{Level: 1, Format: "json"}
-	log := flags.Logger(&output)
+	log := flags.logger(&output)
 	log.V(1).Info("Deciding", "action", "Plan")
 	log.V(4).Info("Reading")
 	var line map[string]any

@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// LimitMemory lowers the limit of GOMEMLIMIT, which is the container's, by a tenth: the collector has to work harder
+// limitMemory lowers the limit of GOMEMLIMIT, which is the container's, by a tenth: the collector has to work harder
 // before the kernel ends the process, and not everything that counts for the kernel is Go's.
-func LimitMemory() {
+func limitMemory() {
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		debug.SetMemoryLimit(limit / 10 * 9)
 	}
