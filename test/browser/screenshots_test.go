@@ -1,3 +1,5 @@
+//go:build screenshots
+
 package browser
 
 import (
@@ -14,7 +16,7 @@ import (
 func TestScreenshots(t *testing.T) {
 	folder := os.Getenv("SCREENSHOTS")
 	if folder == "" {
-		t.Skip("SCREENSHOTS names no folder: run this by `make screenshots`")
+		t.Fatal("SCREENSHOTS names no folder: run this by `make screenshots`")
 	}
 	browser, end, err := Start(t.Context())
 	if err != nil {

@@ -5,17 +5,17 @@ set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
-(cd "$top/operator" && PAGES=$pages go test -count=1 -run '^TestWritePages$' ./internal/page)
-tests=(-skip '^TestScreenshots$')
+(cd "$top/operator" && PAGES=$pages go test -count=1 -tags browser -run '^TestWritePages$' ./internal/page)
+tests=()
 export SITE=$pages/site
-(cd "$top/operator" && exec go test -count=1 -timeout 15m -run '^TestServeSite$' ./internal/results/web) &
+(cd "$top/operator" && exec go test -count=1 -timeout 15m -tags browser -run '^TestServeSite$' ./internal/results/web) &
 serving=$!
 # Without the file the site ends.
 trap 'rm -f "$SITE"; wait "$serving" || true; rm -rf "$pages"' EXIT
 if [ -n "${SCREENSHOTS:-}" ]; then
-  tests=(-run '^TestScreenshots$')
+  tests=(-tags screenshots -run '^TestScreenshots$')
   mkdir -p "$SCREENSHOTS"
   [ -z "${DOCUMENT:-}" ] || "$PLUGIN" report "$(realpath "$DOCUMENT")" -o html --output-file "$pages/run.html"
 fi
 until [ -e "$SITE" ]; do kill -0 "$serving" 2>/dev/null || { wait "$serving"; echo "the site was not served" >&2; exit 1; }; sleep 0.2; done
-cd "$top/test/browser" && go vet ./... && PAGES=$pages go test -count=1 -timeout 10m "${tests[@]}" ./...
+cd "$top/test/browser" && go vet -tags screenshots ./... && PAGES=$pages go test -count=1 -timeout 10m "${tests[@]}" ./...

@@ -2,8 +2,6 @@ package page_test
 
 import (
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -84,19 +82,6 @@ func slots(random *rand.Rand, d measure.DirectionOutcome) *measure.Series {
 		})
 	}
 	return s
-}
-
-// TestWritePages writes example pages into the folder PAGES, for the tests with a browser and for screenshots.
-func TestWritePages(t *testing.T) {
-	folder := os.Getenv("PAGES")
-	if folder == "" {
-		t.Skip("PAGES names no folder")
-	}
-	for name, text := range examplePages(t) {
-		if err := os.WriteFile(filepath.Join(folder, name+".html"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // examplePages returns pages by their names.

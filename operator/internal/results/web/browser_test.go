@@ -1,3 +1,5 @@
+//go:build browser
+
 package web
 
 import (
@@ -14,7 +16,7 @@ import (
 func TestServeSite(t *testing.T) {
 	file := os.Getenv("SITE")
 	if file == "" {
-		t.Skip("SITE names no file")
+		t.Fatal("SITE names no file: run this by `make test-browser`")
 	}
 	s := newSite(t, lab(t), Everyone{})
 	var pages []string
