@@ -74,7 +74,7 @@ const (
 type Cell struct {
 	// Value is the mean of Values; of floors and irregular values the smallest. It is absent where there is none.
 	Value *int64 `json:"value,omitempty"`
-	// Interval is what Lower and Upper are; absent where there are none. Values that are all the same show no scatter, and have none.
+	// Interval is what Lower and Upper are; absent where there are none. Values that are all equal show no scatter, and have none.
 	Interval Interval `json:"interval,omitempty"`
 	Lower    *int64   `json:"lower,omitempty"`
 	Upper    *int64   `json:"upper,omitempty"`

@@ -52,7 +52,7 @@ func TestChangeAgreesWithItsInterval(t *testing.T) {
 	}
 }
 
-// TestChangeWithoutScatter checks that values that are all the same are as sure as their number allows, and that one limit may explain two searches.
+// TestChangeWithoutScatter checks that values that are all equal are as sure as their number allows, and that one limit may explain two searches.
 func TestChangeWithoutScatter(t *testing.T) {
 	wide := func(low, width float64, count int) (out []Bracket) {
 		for range count {
