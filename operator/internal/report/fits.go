@@ -22,6 +22,9 @@ type AxisFit struct {
 	Of     FitOf  `json:"of"`
 	// Line is in nanoseconds for one unit of the axis. It is absent where Problem says why.
 	Line    *analysis.LineFit `json:"line,omitempty"`
+	// LeftOut is how many figures of these cells are no values. Where they are the fastest ones, as floors are, the line without them is not that of
+	// the whole axis.
+	LeftOut int `json:"leftOut,omitempty"`
 	Problem string            `json:"problem,omitempty"`
 }
 
@@ -57,21 +60,26 @@ func fits(axes []SuiteAxis, cells []SuiteCell) []AxisFit {
 		for _, alike := range alikeBut(axis.Name, len(axes), cells) {
 			for _, f := range fitted {
 				var points []analysis.Point
+				leftOut := 0
 				for _, cell := range alike {
 					x, err := strconv.ParseFloat(string(cell.Values[axis.Name]), 64)
 					if err != nil {
 						continue
 					}
 					for _, m := range cell.Measurements {
-						if value, note := f.figure(m.SuiteMeasurement); value != nil && *value > 0 && note == "" {
+						switch value, note := f.figure(m.SuiteMeasurement); {
+						case value == nil:
+						case *value > 0 && note == "":
 							points = append(points, analysis.Point{X: x, Y: f.nanoseconds(*value)})
+						default:
+							leftOut++
 						}
 					}
 				}
 				if len(points) == 0 {
 					continue
 				}
-				fit := AxisFit{Axis: axis.Name, Others: maps.Clone(alike[0].Values), Figure: alike[0].Figure, Of: f.of}
+				fit := AxisFit{Axis: axis.Name, Others: maps.Clone(alike[0].Values), Figure: alike[0].Figure, Of: f.of, LeftOut: leftOut}
 				delete(fit.Others, axis.Name)
 				if line, err := analysis.Line(points); err != nil {
 					fit.Problem = err.Error()
@@ -140,13 +148,17 @@ func (f AxisFit) words() string {
 
 // note says what the line does not show.
 func (f AxisFit) note() string {
+	var notes []string
 	switch {
 	case !f.Line.IsLine():
-		return fmt.Sprintf("the points are not on a line (p = %s): it is the slope of the whole range", significant(*f.Line.LackOfFit))
+		notes = append(notes, fmt.Sprintf("the points are not on a line (p = %s): it is the slope of the whole range", significant(*f.Line.LackOfFit)))
 	case f.Line.Slope.IsZeroPossible():
-		return "no slope is shown"
+		notes = append(notes, "no slope is shown")
 	}
-	return ""
+	if f.LeftOut > 0 {
+		notes = append(notes, fmt.Sprintf("%d more figures are no values", f.LeftOut))
+	}
+	return strings.Join(notes, "; ")
 }
 
 // labels writes values of axes as "backend=nftables, size=64".

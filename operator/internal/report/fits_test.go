@@ -43,7 +43,7 @@ func TestFitsOfNumericAxes(t *testing.T) {
 	}
 	for _, f := range doc.Fits {
 		want := cost[string(f.Others["backend"])]
-		if f.Axis != "rules" || f.Of != FitFrameTime || f.Line == nil || f.Line.N != 8 || len(f.Others) != 1 {
+		if f.Axis != "rules" || f.Of != FitFrameTime || f.Line == nil || f.Line.N != 8 || f.LeftOut != 1 || f.note() != "1 more figures are no values" || len(f.Others) != 1 {
 			t.Fatalf("%+v", f)
 		}
 		if s := f.Line.Slope; s.Low > want || s.High < want || s.High-s.Low > 0.01*want || !f.Line.IsLine() {
@@ -68,7 +68,7 @@ func TestFitsOfDelays(t *testing.T) {
 // TestFitsSayWhatTheyDoNotShow checks the notes: a curve, no slope, and too few values.
 func TestFitsSayWhatTheyDoNotShow(t *testing.T) {
 	flat := ruled(map[string]float64{})
-	if got := flat.Fits[0].note(); got != "no slope is shown" {
+	if got := flat.Fits[0].note(); got != "no slope is shown; 1 more figures are no values" {
 		t.Error(got)
 	}
 	curved := ruled(map[string]float64{"iptables": 2})
