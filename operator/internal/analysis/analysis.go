@@ -1,7 +1,6 @@
-// Package analysis answers what a figure depends on: what one more unit costs (Line), where two ways of doing the same change places (Cross), how a
-// rate grows with the number of workers (Scale), and what each step of a sequence of settings contributes (Steps).
+// Package analysis answers what a figure depends on: what one more unit costs (Line).
 //
-// All of it is pure. Every answer has a 95 % interval, or says why there is none. The intervals assume that measurements are independent and
+// It is pure. Every answer has a 95 % interval, or says why there is none. The intervals assume that measurements are independent and
 // vary normally with one deviation, so measure each point with its own deployment, in a random order.
 package analysis
 
