@@ -21,11 +21,11 @@ type AxisFit struct {
 	Figure string `json:"figure,omitempty"`
 	Of     FitOf  `json:"of"`
 	// Line is in nanoseconds for one unit of the axis. It is absent where Problem says why.
-	Line    *analysis.LineFit `json:"line,omitempty"`
+	Line *analysis.LineFit `json:"line,omitempty"`
 	// LeftOut is how many figures of these cells are no values. Where they are the fastest ones, as floors are, the line without them is not that of
 	// the whole axis.
-	LeftOut int `json:"leftOut,omitempty"`
-	Problem string            `json:"problem,omitempty"`
+	LeftOut int    `json:"leftOut,omitempty"`
+	Problem string `json:"problem,omitempty"`
 }
 
 // FitOf is what is fitted over an axis.

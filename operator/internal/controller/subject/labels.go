@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/measure"
