@@ -360,6 +360,8 @@ const (
 	ReasonBucketNotFound = "BucketNotFound"
 	// ReasonAccessDenied: the archive refuses the credentials of the results service, or it may not read or write there.
 	ReasonAccessDenied = "AccessDenied"
+	// ReasonRecordsForbidden: the results service may not read the ConfigMaps with the plan and the trials.
+	ReasonRecordsForbidden = "RecordsForbidden"
 	// ReasonArchiveFull: the archive has no room.
 	ReasonArchiveFull = "ArchiveFull"
 	// ReasonDocumentTooLarge: the document is larger than any that can be read.

@@ -123,7 +123,7 @@ func (u showingUI) serveFolder(ctx context.Context, folder string, streams gener
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(cache)) }()
-	x, err := index.Open(ctx, filepath.Join(cache, "index"), logr.Discard())
+	x, err := index.Open(ctx, filepath.Join(cache, "index"), 0, logr.Discard())
 	if err != nil {
 		return err
 	}

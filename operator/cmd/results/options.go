@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"vnfbench.io/operator/internal/commandline"
 )
 
@@ -20,10 +22,12 @@ type options struct {
 	// pagesBindAddress is where the pages are; "" serves none.
 	pagesBindAddress string
 	// pagesAuthentication is Token, Proxy or None.
-	pagesAuthentication               string
-	pagesAudiences                    commandline.List
-	pagesCertificate                  string
-	index                             string
+	pagesAuthentication string
+	pagesAudiences      commandline.List
+	pagesCertificate    string
+	index               string
+	// indexBytes limits the index; 0: it has no limit.
+	indexBytes                        int64
 	proxyAuthorities                  string
 	proxyNames                        commandline.List
 	proxyUserHeader, proxyGroupHeader string
@@ -36,6 +40,9 @@ const (
 	authenticationProxy = "Proxy"
 	authenticationNone  = "None"
 )
+
+// minIndexBytes is the least room for an index, which has tables of its own and a journal.
+const minIndexBytes = 8 << 20
 
 func parse(arguments []string, output io.Writer) (*options, error) {
 	o := &options{}
@@ -51,6 +58,14 @@ func parse(arguments []string, output io.Writer) (*options, error) {
 	flags.Var(&o.pagesAudiences, "pages-audience", "audience that tokens have to be for, may be given several times; absent: that of the API server")
 	flags.StringVar(&o.pagesCertificate, "pages-certificate", "", "folder with tls.crt and tls.key of the pages, which is read again when it changes; absent: a certificate that is made at each start, which no one can verify")
 	flags.StringVar(&o.index, "index", "/var/cache/vnfbench/index", "file of the index of the archive, which is made again where it is missing")
+	flags.Func("index-size", "room for the index as a quantity of bytes, such as 1Gi: what has no room is not indexed, and the pages say so; absent: there is no limit", func(text string) error {
+		size, err := resource.ParseQuantity(text)
+		if err == nil && size.Value() < minIndexBytes {
+			err = fmt.Errorf("give at least %d MiB", minIndexBytes>>20)
+		}
+		o.indexBytes = size.Value()
+		return err
+	})
 	flags.StringVar(&o.proxyAuthorities, "proxy-authorities", "", "file with the authorities (PEM) of the proxy's client certificate, for Proxy")
 	flags.Var(&o.proxyNames, "proxy-name", "common name that the proxy's client certificate may have, may be given several times, for Proxy")
 	flags.StringVar(&o.proxyUserHeader, "proxy-user-header", "X-Forwarded-User", "header in which the proxy names the user")

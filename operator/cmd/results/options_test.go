@@ -12,11 +12,11 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	o, err := parse(strings.Fields("-archive s3://lab -namespace a,b -metrics-bind-address 0 -shutdown-timeout 7s -log-format text"), io.Discard)
+	o, err := parse(strings.Fields("-archive s3://lab -namespace a,b -metrics-bind-address 0 -shutdown-timeout 7s -log-format text -index-size 1Gi"), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.archiveURL != "s3://lab" || o.namespaces.String() != "a,b" || o.shutdownTimeout != 7*time.Second {
+	if o.archiveURL != "s3://lab" || o.namespaces.String() != "a,b" || o.shutdownTimeout != 7*time.Second || o.indexBytes != 1<<30 {
 		t.Errorf("%+v", o)
 	}
 	settings, err := o.manager(watches.New(clock.RealClock{}), o.namespaces)
@@ -30,6 +30,8 @@ func TestParseRefuses(t *testing.T) {
 		"no archive":      "",
 		"an argument":     "-archive mem:// start",
 		"log format":      "-archive mem:// -log-format xml",
+		"a small index":   "-archive mem:// -index-size 1Mi",
+		"no size":         "-archive mem:// -index-size large",
 		"no time to stop": "-archive mem:// -shutdown-timeout 0s",
 		"unknown flag":    "-archive mem:// -bucket x",
 		"authentication":  "-archive mem:// -pages-authentication Password",

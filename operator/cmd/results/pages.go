@@ -68,7 +68,7 @@ func (p *pages) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x, err := index.Open(ctx, p.options.index, p.log)
+	x, err := index.Open(ctx, p.options.index, p.options.indexBytes, p.log)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func measure(ctx context.Context, documents int, seed uint64, requests int) (r r
 	r.documents, r.files, r.archiveBytes = documents, made.files, made.bytes
 	archive := index.Files{FS: os.DirFS(filepath.Join(folder, "archive"))}
 	path := filepath.Join(folder, "index")
-	x, err := index.Open(ctx, path, logr.Discard())
+	x, err := index.Open(ctx, path, 0, logr.Discard())
 	if err != nil {
 		return r, err
 	}

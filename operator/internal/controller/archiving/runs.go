@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,13 +45,18 @@ type decision struct {
 // Reconcile archives a run, if it is to be archived.
 func (r *runs) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	s, err := r.observe(ctx, request)
+	if s != nil && apierrors.IsForbidden(err) {
+		is := failed(v1alpha1.ReasonRecordsForbidden, "give the service account of the results service the right to get ConfigMaps in this namespace; it is tried again at least every %s: %v", lastRetry, err)
+		r.Metrics.failed(is.Reason)
+		return ctrl.Result{}, errors.Join(err, r.setCondition(ctx, s.run, s.run.Status.Conditions, is))
+	}
 	if err != nil || s == nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	return r.act(ctx, s.run, s.run.Status.Conditions, decide(s))
 }
 
-// observe reads everything, or returns nil where there is nothing to do.
+// observe reads everything, or returns nil where there is nothing to do. With an error over the records of a run it returns the run.
 func (r *runs) observe(ctx context.Context, request ctrl.Request) (*scope, error) {
 	run := &v1alpha1.BenchmarkRun{}
 	// The cache may be late, and has no figures.

@@ -63,12 +63,18 @@ func (b *bucket) Store(ctx context.Context, key string, text []byte) error {
 // startResults starts what cmd/results runs, with its rights, and returns what ends it.
 func (l *lab) startResults(into archiving.Store) (stop func()) {
 	l.t.Helper()
+	return l.startResultsWith(into, func(reader client.Reader) client.Reader { return reader })
+}
+
+// startResultsWith is startResults with another reader of the API server.
+func (l *lab) startResultsWith(into archiving.Store, from func(client.Reader) client.Reader) (stop func()) {
+	l.t.Helper()
 	mgr, err := ctrl.NewManager(results, ctrl.Options{
 		Scheme: cluster.Scheme(), Cache: archiving.CacheOptions([]string{l.namespace}, nil), Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 		Controller: ctrlconfig.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	l.Expect(err).NotTo(HaveOccurred())
-	archiver := &archiving.Archiver{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Archive: into, Clock: clock.RealClock{}, Metrics: archiving.NewMetrics(mgr.GetClient()), Version: "1.2.3"}
+	archiver := &archiving.Archiver{Client: mgr.GetClient(), Reader: from(mgr.GetAPIReader()), Archive: into, Clock: clock.RealClock{}, Metrics: archiving.NewMetrics(mgr.GetClient()), Version: "1.2.3"}
 	l.Expect(archiver.SetupWithManager(mgr)).To(Succeed())
 	ctx, cancel := context.WithCancel(l.ctx)
 	ended := make(chan error, 1)
@@ -137,6 +143,32 @@ func TestArchiveThatIsAway(t *testing.T) {
 	b.set(errors.New("a document is stored again"))
 	l.startResults(b)
 	l.Consistently(l.state(first, v1alpha1.ConditionArchived)).Should(Equal("True/Stored"))
+}
+
+// withoutRecords is a reader that may not read ConfigMaps.
+type withoutRecords struct{ client.Reader }
+
+func (w withoutRecords) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+	if _, is := into.(*corev1.ConfigMap); is {
+		return apierrors.NewForbidden(corev1.Resource("configmaps"), key.Name, errors.New("no role allows it"))
+	}
+	return w.Reader.Get(ctx, key, into, options...)
+}
+
+// TestArchiveWithoutTheRightToReadRecords checks that the condition says so, and that the document is stored, with its trials, when the right is there.
+func TestArchiveWithoutTheRightToReadRecords(t *testing.T) {
+	l := newLab(t, nil)
+	l.testbed()
+	b := newBucket(l)
+	stop := l.startResultsWith(b, func(reader client.Reader) client.Reader { return withoutRecords{reader} })
+	run := l.run("first")
+	l.expect(run, v1alpha1.ConditionSucceeded, "True/Succeeded")
+	l.expect(run, v1alpha1.ConditionArchived, "False/RecordsForbidden")
+	l.Expect(l.message(run, v1alpha1.ConditionArchived)).To(ContainSubstring("right to get ConfigMaps"))
+	stop()
+	l.startResults(b)
+	l.expect(run, v1alpha1.ConditionArchived, "True/Stored")
+	l.Expect(l.stored(b, run).Trials).NotTo(BeEmpty())
 }
 
 // TestArchiveOfRecordsOfOthers checks that a plan or trials that another writer made instead of the run's are in no document, and that the figures

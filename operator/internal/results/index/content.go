@@ -34,6 +34,8 @@ const (
 	WrongPlace = "WrongPlace"
 	// Unreadable is a document that the program has an error with.
 	Unreadable = "Unreadable"
+	// Withheld is a document that the archive lists and does not give.
+	Withheld = "Withheld"
 	// Twice is a document that the archive has under another key too.
 	Twice = "Twice"
 )
@@ -68,11 +70,8 @@ var (
 // read decodes what is stored under a key. A key of another form, such as a file that "export" wrote, is read too: then the document says
 // what it is of. Its namespace is not known where it has none that can be read, so that users of all namespaces alone see it.
 func read(key string, size int64, data []byte) (c content) {
-	c = content{key: key, bytes: size}
 	place := keyForm.FindStringSubmatch(key)
-	if place != nil {
-		c.namespace = place[2]
-	}
+	c = content{key: key, bytes: size, namespace: namespaceOf(place)}
 	defer func() {
 		// One document that this program has an error with is no reason to serve no other one.
 		if failed := recover(); failed != nil {
@@ -107,6 +106,14 @@ func read(key string, size int64, data []byte) (c content) {
 	}
 	c.damage = &damage{reasonOf(err), excerpt.Line(err.Error(), 512)}
 	return c
+}
+
+// namespaceOf returns the namespace that a key names, "" where it names none.
+func namespaceOf(place []string) string {
+	if place == nil {
+		return ""
+	}
+	return place[2]
 }
 
 // reasonOf returns the reason of an error of package document.

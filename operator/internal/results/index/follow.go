@@ -137,7 +137,11 @@ func (f *follower) fail(ctx context.Context, err error) {
 		return
 	}
 	f.log.Error(err, "Following the archive")
-	f.report(func(s *Status) { s.Problem = "the archive cannot be read; the log says why" })
+	problem := "the archive, or a document of it, cannot be read; the log says why"
+	if isFull(err) {
+		problem = fmt.Sprintf("the index has no room for more documents, and those that it lacks are not shown: it may have %d MiB (results.pages.indexSize of the chart)", f.maxBytes>>20)
+	}
+	f.report(func(s *Status) { s.Problem = problem })
 }
 
 // load reads which entries are indexed.
@@ -178,6 +182,9 @@ func (f *follower) list(ctx context.Context) error {
 	var failed error
 	for i, e := range changed {
 		if err := f.index(ctx, e); ctx.Err() != nil || err != nil && isUnusable(err) {
+			return err
+		} else if isFull(err) {
+			// There is no room for the others either.
 			return err
 		} else if err != nil {
 			failed = err
@@ -228,7 +235,11 @@ func (f *follower) index(ctx context.Context, e Entry) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return f.forget(ctx, e.Key)
 	case err != nil:
-		return fmt.Errorf("reading %q: %w", e.Key, err)
+		err = fmt.Errorf("reading %q: %w", e.Key, err)
+		if ctx.Err() == nil {
+			err = errors.Join(err, f.noteWithheld(ctx, e.Key))
+		}
+		return err
 	}
 	stored := entry{bytes: max(e.Bytes, int64(len(data))), modified: milliseconds(e.Modified), pass: f.pass}
 	digest := sha256.Sum256(data)
@@ -273,6 +284,24 @@ func (f *follower) store(ctx context.Context, key string, e entry, digest, data 
 		}
 		return c.insert(ctx, tx)
 	})
+}
+
+// noteWithheld lists a key whose document the archive does not give, until it does. What is indexed of the key already stays.
+func (f *follower) noteWithheld(ctx context.Context, key string) error {
+	if _, known := f.known[key]; known {
+		return nil
+	}
+	// No document has this size, so the next listing reads it again.
+	e := entry{bytes: -1, pass: f.pass}
+	const message = "the archive lists it and does not give it: the log of the results service says why, and it is read again at each listing"
+	err := f.change(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO entries VALUES (?,?,?,?,?,?,?)", key, e.bytes, e.modified, []byte{}, namespaceOf(keyForm.FindStringSubmatch(key)), Withheld, message)
+		return err
+	})
+	if err == nil {
+		f.known[key] = e
+	}
+	return err
 }
 
 // forget removes what is indexed of a key.

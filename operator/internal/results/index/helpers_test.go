@@ -97,7 +97,7 @@ func (l *logged) logger() logr.Logger {
 
 func open(t testing.TB, path string, log logr.Logger) *Index {
 	t.Helper()
-	x, err := Open(t.Context(), path, log)
+	x, err := Open(t.Context(), path, 0, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func (f *follower) look(t testing.TB) {
 // names returns the names of what a list has.
 func (f *follower) names(t testing.TB, scope Scope, kind string, filter Filter) []string {
 	t.Helper()
-	page, err := f.List(t.Context(), scope, kind, filter, "", 100)
+	page, err := f.List(t.Context(), scope, kind, filter, "", 200)
 	if err != nil {
 		t.Fatal(err)
 	}

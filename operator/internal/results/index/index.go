@@ -37,7 +37,9 @@ const (
 // Index is the index of an archive. Its queries can be used by several goroutines, and Follow by one.
 type Index struct {
 	path string
-	log  logr.Logger
+	// maxBytes limits the file; 0: it has no limit.
+	maxBytes int64
+	log      logr.Logger
 	// open guards the two handles: to make the index again takes it alone.
 	open        sync.RWMutex
 	write, read *sql.DB
@@ -50,9 +52,9 @@ type Index struct {
 }
 
 // Open opens the index in a file, which it makes where it is missing. One that is damaged or of another version is deleted and made
-// again.
-func Open(ctx context.Context, path string, log logr.Logger) (*Index, error) {
-	x := &Index{path: path, log: log, notices: make(chan string, maxNotices)}
+// again. The file has at most maxBytes, where that is not 0: what has no room is not indexed, and its status says so.
+func Open(ctx context.Context, path string, maxBytes int64, log logr.Logger) (*Index, error) {
+	x := &Index{path: path, maxBytes: maxBytes, log: log, notices: make(chan string, maxNotices)}
 	if err := x.connect(ctx); err == nil {
 		return x, nil
 	} else if !isUnusable(err) {
@@ -76,6 +78,12 @@ func isUnusable(err error) bool {
 	return errors.Is(err, errOther)
 }
 
+// isFull reports whether there is no room for what was to be stored.
+func isFull(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_FULL
+}
+
 // begin deletes what is in the file, and makes an empty index.
 func (x *Index) begin(ctx context.Context) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
@@ -93,7 +101,7 @@ func (x *Index) begin(ctx context.Context) error {
 func (x *Index) connect(ctx context.Context) error {
 	_, err := os.Stat(x.path)
 	isNew := errors.Is(err, fs.ErrNotExist)
-	write, err := handle(x.path, "_txlock=immediate", 1)
+	write, err := handle(x.path, fmt.Sprintf("_txlock=immediate&_pragma=max_page_count(%d)", x.maxPages()), 1)
 	if err != nil {
 		return err
 	}
@@ -111,6 +119,21 @@ func (x *Index) connect(ctx context.Context) error {
 	}
 	x.write, x.read = write, read
 	return nil
+}
+
+const (
+	// pageBytes is the size of a page of SQLite, which is that of a new file.
+	pageBytes = 4096
+	// maxPages is the most that SQLite takes.
+	maxPages = 4294967294
+)
+
+// maxPages returns how many pages the file may have. A third of the room is for the journal, which has what changed since the file was written.
+func (x *Index) maxPages() int64 {
+	if x.maxBytes == 0 {
+		return maxPages
+	}
+	return max(1, x.maxBytes/3*2/pageBytes)
 }
 
 // handle opens a file with at most some connections. What is written need not survive the machine: the archive has it. Temporary tables and journals

@@ -99,3 +99,32 @@ func TestSlowReaders(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestsAtTheSameTime checks that readers who take as many pages as there may be in memory keep others waiting, and that places come back.
+func TestRequestsAtTheSameTime(t *testing.T) {
+	s := newSite(t, lab(t), Everyone{})
+	get := func(w http.ResponseWriter, patience time.Duration) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		s.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/runs", nil))
+	}
+	open := make(chan struct{})
+	var all sync.WaitGroup
+	for range maxRequests {
+		w := &slow{ResponseRecorder: httptest.NewRecorder(), began: make(chan struct{}), open: open}
+		all.Go(func() { get(w, time.Minute) })
+		<-w.began
+	}
+	w := httptest.NewRecorder()
+	get(w, 100*time.Millisecond)
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("while all places are taken: %d", w.Code)
+	}
+	close(open)
+	all.Wait()
+	w = httptest.NewRecorder()
+	get(w, 10*time.Second)
+	if w.Code != http.StatusOK {
+		t.Errorf("when all readers have ended: %d", w.Code)
+	}
+}

@@ -43,6 +43,8 @@ const (
 	maxDocuments = 2
 	// maxDownloads is how many documents are sent as they are at the same time, or as JSON, which takes some ten MiB at most.
 	maxDownloads = 8
+	// maxRequests is how many requests of viewers are answered at the same time. Each has its page in memory until the viewer has read it.
+	maxRequests = 32
 	// maxParameterBytes limits the value of one parameter.
 	maxParameterBytes = 1024
 )
@@ -51,6 +53,7 @@ const (
 type server struct {
 	Options
 	templates *template.Template
+	requests  *semaphore.Weighted
 	documents *semaphore.Weighted
 	downloads *semaphore.Weighted
 }
@@ -60,7 +63,10 @@ func NewHandler(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &server{Options: o, templates: parsed(), documents: semaphore.NewWeighted(maxDocuments), downloads: semaphore.NewWeighted(maxDownloads)}
+	s := &server{
+		Options: o, templates: parsed(), requests: semaphore.NewWeighted(maxRequests), documents: semaphore.NewWeighted(maxDocuments),
+		downloads: semaphore.NewWeighted(maxDownloads),
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", s.ready)
@@ -163,7 +169,11 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, serve func(*reque
 		req.viewer, err = s.Access.Viewer(r)
 	}
 	if err == nil {
-		err = serve(req)
+		// A stranger takes no place.
+		if err = s.requests.Acquire(r.Context(), 1); err == nil {
+			defer s.requests.Release(1)
+			err = serve(req)
+		}
 	}
 	if err != nil {
 		s.fail(req, err)

@@ -50,7 +50,7 @@ func (v viewer) MayGet(_ context.Context, namespace string) (bool, error) {
 // newSite indexes files and serves them.
 func newSite(t testing.TB, files fstest.MapFS, access Access) *site {
 	t.Helper()
-	x, err := index.Open(t.Context(), filepath.Join(t.TempDir(), "index"), logr.Discard())
+	x, err := index.Open(t.Context(), filepath.Join(t.TempDir(), "index"), 0, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
