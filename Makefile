@@ -114,7 +114,7 @@ e2e-suite-interrupted: prerequisites install ## Measure 36 times with a suite in
 	@$(LONG_E2E) go test -count=1 -timeout 95m -v -run '^TestSuiteIsInterrupted$$' .
 
 e2e-regression: prerequisites install ## Make 30 executions of a suite in the lab, the last 10 about 5 % slower, and see what is found; MEASURE=throughput: by a search instead of the receive rate.
-	@$(LONG_E2E) MEASURE='$(MEASURE)' go test -count=1 -timeout 65m -v -run '^TestRegressionInTheLab$$' .
+	@$(LONG_E2E) MEASURE='$(MEASURE)' go test -count=1 -timeout 85m -v -run '^TestRegressionInTheLab$$' .
 
 e2e-soak: prerequisites install ## Measure for SOAK (3600) seconds in the lab; print memory of the manager and the measurer every minute, and the figures.
 	@$(LONG_E2E) SOAK='$(SOAK)' go test -count=1 -timeout 26h -v -run '^TestSoakInTheLab$$' .

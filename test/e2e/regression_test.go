@@ -31,7 +31,7 @@ const (
 	// leastPairs is what confirms a change.
 	leastPairs = 3
 	// watchedLimit is the time limit of all of it.
-	watchedLimit = 55 * time.Minute
+	watchedLimit = 75 * time.Minute
 )
 
 // watchedFigure is a figure whose series is judged, and how it is measured.
@@ -83,7 +83,7 @@ func TestRegressionInTheLab(t *testing.T) {
 		}
 		start := time.Now()
 		if n == 1 {
-			apply(t, ns, w.suite("watched", rules, "", watchedRegression(figure.metric), 1))
+			apply(t, ns, w.suite("watched", rules, "", watchedRegression(figure.metric, choice.MarginPercent()), 1))
 		} else {
 			w.patch(fmt.Sprintf(`{"template":{"subject":{"revision":%q},"experiment":{"startupSeconds":%d,"chain":[{"name":"fw","function":"Firewall","firewall":{"backend":"iptables","mode":"Stateless","rules":%d}}]}}}`, revisionOf(n), startupOf(n), rules))
 		}
@@ -115,8 +115,8 @@ func revisionOf(n int) string { return fmt.Sprintf("r%02d", n) }
 func startupOf(n int) int { return 100 + n }
 
 // watchedRegression returns how the series is judged.
-func watchedRegression(metric v1alpha1.Metric) string {
-	return fmt.Sprintf("  regression: {marginPercent: 2, maximumExtraRuns: 24, gate: [{metric: %s}]}\n", metric)
+func watchedRegression(metric v1alpha1.Metric, marginPercent int) string {
+	return fmt.Sprintf("  regression: {marginPercent: %d, maximumExtraRuns: 24, gate: [{metric: %s}]}\n", marginPercent, metric)
 }
 
 // suite returns a suite of a firewall that measures the figure. Frames go in one direction: the lab has two cores, and the API server

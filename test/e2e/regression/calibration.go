@@ -33,8 +33,12 @@ type Choice struct {
 }
 
 func (c Choice) String() string {
-	return fmt.Sprintf("a frame takes %.0f ns, a rule %.2f ns (± %.0f %%); %d rules; runs vary by %.2f %%", c.NanosecondsPerFrame, c.NanosecondsPerRule, 100*c.Uncertainty, c.Rules, 100*c.Variation)
+	return fmt.Sprintf("a frame takes %.0f ns, a rule %.2f ns (± %.0f %%); %d rules; runs vary by %.2f %%, so the margin is %d %%", c.NanosecondsPerFrame, c.NanosecondsPerRule, 100*c.Uncertainty, c.Rules, 100*c.Variation, c.MarginPercent())
 }
+
+// MarginPercent returns the change that matters on a testbed whose runs vary like these: three times as much, as the advice for noisy testbeds is, and
+// never less than the default of the API.
+func (c Choice) MarginPercent() int { return max(2, int(math.Ceil(300*c.Variation))) }
 
 // Choose returns with how many rules the rate falls by a share of that with few rules: the time of a frame grows by the same with each rule.
 func Choose(few, more Level, fall float64) (Choice, error) {

@@ -56,6 +56,14 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+func TestMarginPercent(t *testing.T) {
+	for variation, want := range map[float64]int{0: 2, 0.005: 2, 0.0118: 4, 0.02: 6} {
+		if got := (Choice{Variation: variation}).MarginPercent(); got != want {
+			t.Errorf("with %g: %d, want %d", variation, got, want)
+		}
+	}
+}
+
 func TestVariation(t *testing.T) {
 	if got := Variation([]int64{99, 100, 101}); math.Abs(got-0.01) > 1e-9 {
 		t.Errorf("got %g, want 0.01", got)
