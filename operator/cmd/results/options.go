@@ -41,7 +41,7 @@ const (
 	authenticationNone  = "None"
 )
 
-// minIndexBytes is the least room for an index, which has tables of its own and a journal.
+// minIndexBytes is the least room for an index, which has its tables and a journal.
 const minIndexBytes = 8 << 20
 
 func parse(arguments []string, output io.Writer) (*options, error) {
