@@ -45,6 +45,8 @@ type SuiteDocument struct {
 	Cells                            []SuiteCell `json:"cells"`
 	// Fits are the lines through the figures over the numeric axes.
 	Fits []AxisFit `json:"fits,omitempty"`
+	// Crossings say where the cells of two values of an axis change places over the numeric axes.
+	Crossings []AxisCrossing `json:"crossings,omitempty"`
 	// Regression is what the suite says of the series after the execution; absent where they were not judged.
 	Regression *v1alpha1.RegressionStatus `json:"regression,omitempty"`
 	// WrittenBy is the version of the program that wrote the document.
@@ -145,7 +147,7 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 		}
 		doc.Cells = append(doc.Cells, described)
 	}
-	doc.Fits = fits(doc.Axes, doc.Cells)
+	doc.Fits, doc.Crossings = fits(doc.Axes, doc.Cells), crossings(doc.Axes, doc.Cells)
 	return doc
 }
 
@@ -185,7 +187,7 @@ func WriteSuiteReport(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, doc Su
 func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument, l letters) []section {
 	state := SuiteState{Suite: doc.Suite, NotReady: doc.Ready, Judged: doc.Regression}
 	parts := suiteSections(execution, state, l)
-	for _, part := range []section{matrixSection(execution, l), fitsSection(doc), suiteVerdicts(doc), suiteFailures(doc)} {
+	for _, part := range []section{matrixSection(execution, l), fitsSection(doc), crossingsSection(doc), suiteVerdicts(doc), suiteFailures(doc)} {
 		if len(part.rows)+len(part.notes) > 0 {
 			parts = append(parts, part)
 		}
