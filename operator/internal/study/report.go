@@ -96,7 +96,7 @@ func (r Report) Parts() []report.Part {
 	}
 	add("Claims", r.Counts.String())
 	add("Published", r.Published)
-	add("Size", r.Size)
+	add("Manifests", "config/studies/"+r.Study+"/"+r.Size)
 	var machines []string
 	for _, e := range r.Executions {
 		machines = append(machines, e.Machines...)
