@@ -44,6 +44,9 @@ GUEST_IMAGES := vnf-guest neighbor-guest
 DIST ?= $(CURDIR)/dist
 
 NAMESPACE ?= vnfbench-system
+# Which study `make study` measures, a folder of config/studies; AGAIN=1 measures again what was measured.
+STUDY ?=
+AGAIN ?=
 # KUBEVIRT=1 gives the lab virtual machines: make lab-up KUBEVIRT=1.
 KUBEVIRT ?=
 # The older version of `make e2e-upgrade`: a tag or commit; the last one that matters when empty.
@@ -88,7 +91,7 @@ RUNS ?= 10,100,1000
 CELLS ?= 10,100,1000
 
 ##@ Start here
-.PHONY: help demo demo-vm test e2e e2e-kubevirt e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak e2e-namespaced
+.PHONY: help demo demo-vm study test e2e e2e-kubevirt e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak e2e-namespaced
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -97,6 +100,9 @@ demo: ## Bring up the lab, install the operator, measure a router, show the resu
 
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/scripts/demo-vm.sh
+
+study: ## Measure the study STUDY of config/studies in the lab, and write its report into bin/; goes on where it was interrupted. AGAIN=1: measure everything again.
+	@STUDY='$(STUDY)' AGAIN='$(AGAIN)' test/scripts/study.sh
 
 test: prerequisites test-go test-lab-units test-argocd test-browser test-archive test-trex test-chart test-monitoring test-terraform docs-site verify ## Run every test that needs no cluster.
 

@@ -56,6 +56,7 @@ CLEAN = [
     "operator/internal/series",
     "operator/internal/serve",
     "operator/internal/statistics",
+    "operator/internal/study",
     "operator/internal/suite",
     "operator/internal/testing",
     "operator/internal/traffic/frames",

@@ -41,22 +41,28 @@ func isDocument(argument string) bool {
 	return argument == standardStream || filepath.IsAbs(argument) || document.IsName(argument)
 }
 
-// readDocument reads a document from a file, or from the standard input.
+// readDocument reads a run's document from a file, or from the standard input.
 func readDocument(name string, standardInput io.Reader) (report.Document, error) {
+	return readFile(name, standardInput, document.Read)
+}
+
+// readFile reads a file, or the standard input.
+func readFile[T any](name string, standardInput io.Reader, read func(io.Reader) (T, error)) (T, error) {
+	var none T
 	if name == standardStream {
-		return document.Read(standardInput)
+		return read(standardInput)
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return report.Document{}, err
+		return none, err
 	}
 	// Nothing was written that closing could lose.
 	defer func() { _ = file.Close() }()
-	doc, err := document.Read(file)
+	found, err := read(file)
 	if err != nil {
-		return report.Document{}, fmt.Errorf("%s: %w", name, err)
+		return none, fmt.Errorf("%s: %w", name, err)
 	}
-	return doc, nil
+	return found, nil
 }
 
 // shownDocument reads a document whose figures are used as they are. Where they are not those of its trials, it says so.

@@ -3,8 +3,8 @@
 // compares results, "kubectl vnfbench export" writes all that is known about a run to a file, "kubectl
 // vnfbench replay" works out the figures of a result again, and "kubectl vnfbench distribution" writes any
 // percentile of its delays. "kubectl vnfbench suite" shows the cells of a suite, "kubectl vnfbench series" keeps
-// the figures of runs as series, and "kubectl vnfbench judge" finds regressions in them. "kubectl vnfbench ui" opens the
-// pages of results in a browser.
+// the figures of runs as series, and "kubectl vnfbench judge" finds regressions in them. "kubectl vnfbench study" compares
+// suites with what a study has published. "kubectl vnfbench ui" opens the pages of results in a browser.
 package main
 
 import (
@@ -98,7 +98,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	connect := func() (*cluster, error) { return newCluster(flags) }
 	command.AddCommand(newWatchCommand(streams, connect), newReportCommand(streams, connect), newCompareCommand(streams, connect),
 		newExportCommand(streams, connect), newReplayCommand(streams), newDistributionCommand(streams),
-		newSuiteCommand(streams, connect), newSeriesCommand(streams, connect), newJudgeCommand(streams, connect), newUICommand(streams, flags))
+		newSuiteCommand(streams, connect), newSeriesCommand(streams, connect), newJudgeCommand(streams, connect), newStudyCommand(streams), newUICommand(streams, flags))
 	return command
 }
 

@@ -89,6 +89,7 @@ func examplePages(t *testing.T) map[string]string {
 	hostileNames := copied(t, made(t))
 	var suite report.SuiteDocument
 	fill(reflect.ValueOf(&suite).Elem(), 0)
+	studied, ofStudy := exampleStudy()
 	hostileNames.Run.Name, hostileNames.Succeeded.Message = hostile, hostile
 	return map[string]string{
 		"run":           written(t, example(t)),
@@ -97,6 +98,7 @@ func examplePages(t *testing.T) map[string]string {
 		"hostile":       written(t, hostileNames),
 		"suite":         writtenSuite(t, exampleSuite()),
 		"hostile-suite": writtenSuite(t, suite),
+		"study":         writtenStudy(t, studied, ofStudy),
 		"comparison":    writtenComparison(t, columnsOf(t, 420_000, 400_000, 330_000)),
 		"waiting":       written(t, report.Document{Run: report.Run{Namespace: "bench", Name: "waiting"}, Completeness: report.Partial, Succeeded: report.Outcome{Status: metav1.ConditionUnknown}}),
 	}

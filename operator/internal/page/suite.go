@@ -55,7 +55,7 @@ func Suite(doc report.SuiteDocument) View {
 	for _, p := range parts[1:] {
 		at := 2
 		switch {
-		case strings.HasPrefix(p.Title, "Matrix"), p.Title == "Cost of one more":
+		case strings.HasPrefix(p.Title, "Matrix"), p.Title == "Cost of one more", p.Title == "Where two cross":
 			at = 1
 		case p.Title == "Series" || p.Title == "Verdicts":
 			at = 3

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/analysis"
 	"vnfbench.io/operator/internal/page"
 	"vnfbench.io/operator/internal/report"
 )
@@ -78,6 +79,14 @@ func TestSuite(t *testing.T) {
 	if n := strings.Count(text, "<svg"); n != 4 {
 		t.Errorf("%d pictures", n)
 	}
+	compared := exampleSuite()
+	compared.Crossings = []report.AxisCrossing{{Axis: "rules", Between: "backend", First: "nftables", Second: "iptables", Of: report.FitRate, Figure: "64 NDR", Crossing: &analysis.Crossing{
+		Result: analysis.Crosses, At: &analysis.Estimate{Value: 400, Low: 100, High: 1000}, Differences: []analysis.Difference{{X: 100, Share: analysis.Estimate{Value: -0.2, Low: -0.3, High: -0.1}}},
+	}}}
+	text, _, _ = strings.Cut(writtenSuite(t, compared), `id="cells"`)
+	has(t, text, "Where two cross", "nftables, then iptables", "100 to 1000", "-20 % at rules 100")
+	compared.Crossings[0].Crossing = &analysis.Crossing{Result: analysis.Crosses}
+	has(t, writtenSuite(t, compared), "Where two cross")
 }
 
 // TestSuites checks suites that have no matrix, an axis of too many values for a heat map, or no figures yet.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -37,16 +38,44 @@ const (
 	// FitP99 is the 99th percentile of the delay in nanoseconds, at the last load that was asked for. One that is a share of a throughput is another
 	// rate in each cell.
 	FitP99 FitOf = "P99"
+	// FitRate is the rate in frames per second. No line is fitted to it: two of them are compared.
+	FitRate FitOf = "Rate"
 )
 
-// fitted are the figures of a measurement that are fitted.
-var fitted = []struct {
-	of          FitOf
-	figure      func(v1alpha1.SuiteMeasurement) (*int64, v1alpha1.FigureNote)
-	nanoseconds func(int64) float64
-}{
-	{FitFrameTime, v1alpha1.SuiteMeasurement.Rate, func(rate int64) float64 { return 1e9 / float64(rate) }},
-	{FitP99, v1alpha1.SuiteMeasurement.P99, func(nanoseconds int64) float64 { return float64(nanoseconds) }},
+// points returns the figures of cells over a numeric axis, and how many of them are no values and left out.
+func points(axis string, cells []SuiteCell, of FitOf) (out []analysis.Point, leftOut int) {
+	for _, cell := range cells {
+		x, err := strconv.ParseFloat(string(cell.Values[axis]), 64)
+		if err != nil {
+			continue
+		}
+		values, none := Values(cell, of)
+		for _, y := range values {
+			out = append(out, analysis.Point{X: x, Y: y})
+		}
+		leftOut += len(none)
+	}
+	return out, leftOut
+}
+
+// Values returns the figures of a cell's repeats. Those that are no values are left out, and leftOut says why each of them is none.
+func Values(cell SuiteCell, of FitOf) (out []float64, leftOut []v1alpha1.FigureNote) {
+	for _, m := range cell.Measurements {
+		value, note := m.Rate()
+		if of == FitP99 {
+			value, note = m.P99()
+		}
+		switch {
+		case value == nil:
+		case *value <= 0 || note != "":
+			leftOut = append(leftOut, cmp.Or(note, v1alpha1.NoteDoubtful))
+		case of == FitFrameTime:
+			out = append(out, 1e9/float64(*value))
+		default:
+			out = append(out, float64(*value))
+		}
+	}
+	return out, leftOut
 }
 
 // fits returns a line for each numeric axis, each combination of the other axes' values and each figure that has values. Figures that are floors or
@@ -57,31 +86,15 @@ func fits(axes []SuiteAxis, cells []SuiteCell) []AxisFit {
 		if axis.Kind != v1alpha1.AxisNumeric {
 			continue
 		}
-		for _, alike := range alikeBut(axis.Name, len(axes), cells) {
-			for _, f := range fitted {
-				var points []analysis.Point
-				leftOut := 0
-				for _, cell := range alike {
-					x, err := strconv.ParseFloat(string(cell.Values[axis.Name]), 64)
-					if err != nil {
-						continue
-					}
-					for _, m := range cell.Measurements {
-						switch value, note := f.figure(m.SuiteMeasurement); {
-						case value == nil:
-						case *value > 0 && note == "":
-							points = append(points, analysis.Point{X: x, Y: f.nanoseconds(*value)})
-						default:
-							leftOut++
-						}
-					}
-				}
-				if len(points) == 0 {
+		for _, alike := range alikeBut([]string{axis.Name}, len(axes), cells) {
+			for _, of := range []FitOf{FitFrameTime, FitP99} {
+				values, leftOut := points(axis.Name, alike, of)
+				if len(values) == 0 {
 					continue
 				}
-				fit := AxisFit{Axis: axis.Name, Others: maps.Clone(alike[0].Values), Figure: alike[0].Figure, Of: f.of, LeftOut: leftOut}
+				fit := AxisFit{Axis: axis.Name, Others: maps.Clone(alike[0].Values), Figure: figureOf(alike, of), Of: of, LeftOut: leftOut}
 				delete(fit.Others, axis.Name)
-				if line, err := analysis.Line(points); err != nil {
+				if line, err := analysis.Line(values); err != nil {
 					fit.Problem = err.Error()
 				} else {
 					fit.Line = &line
@@ -93,18 +106,18 @@ func fits(axes []SuiteAxis, cells []SuiteCell) []AxisFit {
 	return out
 }
 
-// alikeBut returns the cells with all axes in groups that differ only in one axis, in the order of the cells. The control cell is one of those that it
+// alikeBut returns the cells with all axes in groups that differ only in some axes, in the order of the cells. The control cell is one of those that it
 // repeats.
-func alikeBut(axis string, axes int, cells []SuiteCell) [][]SuiteCell {
+func alikeBut(differ []string, axes int, cells []SuiteCell) [][]SuiteCell {
 	var out [][]SuiteCell
 	place := map[string]int{}
 	for _, cell := range cells {
 		if len(cell.Values) != axes {
 			continue
 		}
-		key := cell.Figure
+		key := ""
 		for _, name := range slices.Sorted(maps.Keys(cell.Values)) {
-			if name != axis {
+			if !slices.Contains(differ, name) {
 				key += "\x00" + string(cell.Values[name])
 			}
 		}
@@ -118,16 +131,40 @@ func alikeBut(axis string, axes int, cells []SuiteCell) [][]SuiteCell {
 	return out
 }
 
+// figureOf says which size and goal the figures of cells are of: the goal of a rate alone where the axis is that of the size.
+func figureOf(cells []SuiteCell, of FitOf) string {
+	seen := map[string]bool{}
+	for _, cell := range cells {
+		if cell.Figure != "" {
+			seen[cell.Figure] = true
+		}
+	}
+	all := slices.Sorted(maps.Keys(seen))
+	switch {
+	case len(all) == 1:
+		return all[0]
+	case len(all) == 0 || of == FitP99:
+		return ""
+	}
+	_, goal, _ := strings.Cut(all[0], " ")
+	for _, figure := range all {
+		if _, other, _ := strings.Cut(figure, " "); other != goal {
+			return ""
+		}
+	}
+	return goal
+}
+
 // fitsSection shows the lines.
 func fitsSection(doc SuiteDocument) section {
 	s := section{title: "Cost of one more", columns: []column{
 		left("Axis"), left("Others"), left("Of"), number("Slope (ns)"), number("95 % interval"), number("At 0 (ns)"), number("n"), left("Note"),
 	}}
 	for _, f := range doc.Fits {
-		row := []string{f.Axis, orNone(labels(f.Others)), f.words(), none, none, none, none, f.Problem}
+		row := []string{f.Axis, orNone(labels(f.Others)), quantity(f.Of, f.Figure), none, none, none, none, f.Problem}
 		if l := f.Line; l != nil {
-			row[3], row[4] = significant(l.Slope.Value), significant(l.Slope.Low)+" to "+significant(l.Slope.High)
-			row[5], row[6] = significant(l.Intercept.Value), strconv.Itoa(l.N)
+			row[3], row[4] = Significant(l.Slope.Value), Significant(l.Slope.Low)+" to "+Significant(l.Slope.High)
+			row[5], row[6] = Significant(l.Intercept.Value), strconv.Itoa(l.N)
 			row[7] = f.note()
 		}
 		row[7] = orNone(row[7])
@@ -136,14 +173,14 @@ func fitsSection(doc SuiteDocument) section {
 	return s
 }
 
-// words says what is fitted.
-func (f AxisFit) words() string {
-	if f.Of == FitP99 {
+// quantity says what is fitted or compared.
+func quantity(of FitOf, figure string) string {
+	if of == FitP99 {
 		// A goal belongs to the rate alone.
-		size, _, _ := strings.Cut(f.Figure, " ")
+		size, _, _ := strings.Cut(figure, " ")
 		return strings.TrimSpace("p99 of the delay at the last load " + size)
 	}
-	return strings.TrimSpace("time for a frame " + f.Figure)
+	return strings.TrimSpace(map[FitOf]string{FitFrameTime: "time for a frame ", FitRate: "rate of frames "}[of] + figure)
 }
 
 // note says what the line does not show.
@@ -151,7 +188,7 @@ func (f AxisFit) note() string {
 	var notes []string
 	switch {
 	case !f.Line.IsLine():
-		notes = append(notes, fmt.Sprintf("the points are not on a line (p = %s): it is the slope of the whole range", significant(*f.Line.LackOfFit)))
+		notes = append(notes, fmt.Sprintf("the points are not on a line (p = %s): it is the slope of the whole range", Significant(*f.Line.LackOfFit)))
 	case f.Line.Slope.IsZeroPossible():
 		notes = append(notes, "no slope is shown")
 	}
@@ -170,8 +207,8 @@ func labels(values map[string]v1alpha1.AxisLabel) string {
 	return strings.Join(out, ", ")
 }
 
-// significant writes a number with three significant digits or more, and none after the point where it has three before it.
-func significant(value float64) string {
+// Significant writes a number with three significant digits or more, and none after the point where it has three before it.
+func Significant(value float64) string {
 	if math.Abs(value) >= 100 {
 		return strconv.FormatFloat(value, 'f', 0, 64)
 	}

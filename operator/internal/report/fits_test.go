@@ -30,7 +30,7 @@ func ruled(cost map[string]float64) SuiteDocument {
 			doc.Cells = append(doc.Cells, cell)
 		}
 	}
-	doc.Fits = fits(doc.Axes, doc.Cells)
+	doc.Fits, doc.Crossings = fits(doc.Axes, doc.Cells), crossings(doc.Axes, doc.Cells)
 	return doc
 }
 
@@ -59,7 +59,7 @@ func TestFitsOfNumericAxes(t *testing.T) {
 // TestFitsOfDelays checks that a line of delays is not said to be of a search's goal.
 func TestFitsOfDelays(t *testing.T) {
 	for _, tc := range []struct{ figure, want string }{{"64 NDR", "p99 of the delay at the last load 64"}, {"64", "p99 of the delay at the last load 64"}, {"", "p99 of the delay at the last load"}} {
-		if got := (AxisFit{Of: FitP99, Figure: tc.figure}).words(); got != tc.want {
+		if got := quantity(FitP99, tc.figure); got != tc.want {
 			t.Errorf("%q: %q, want %q", tc.figure, got, tc.want)
 		}
 	}
@@ -90,5 +90,20 @@ func TestFitsSayWhatTheyDoNotShow(t *testing.T) {
 	}
 	if got := fits([]SuiteAxis{{Name: "rules", Kind: v1alpha1.AxisCategory}}, few.Cells); got != nil {
 		t.Errorf("an axis of categories: %+v", got)
+	}
+}
+
+// TestFitsOfSizes checks that a line over the sizes of frames has all of them, and names the goal alone.
+func TestFitsOfSizes(t *testing.T) {
+	doc := ruled(map[string]float64{"iptables": 2, "nftables": 2})
+	for i := range doc.Cells {
+		doc.Cells[i].Figure = string(doc.Cells[i].Values["rules"]) + " NDR"
+		for j := range doc.Cells[i].Measurements {
+			doc.Cells[i].Measurements[j].P99Nanoseconds = ptr.To(int64(1000 + i + j))
+		}
+	}
+	got := fits(doc.Axes, doc.Cells)
+	if len(got) != 4 || got[0].Line == nil || got[0].Line.N != 8 || quantity(got[0].Of, got[0].Figure) != "time for a frame NDR" || quantity(got[1].Of, got[1].Figure) != "p99 of the delay at the last load" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -1,6 +1,9 @@
 package report
 
 import (
+	"fmt"
+	"io"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -73,6 +76,31 @@ func (d SuiteDocument) execution() *v1alpha1.BenchmarkSuiteRun {
 		e.Status.Cells = append(e.Status.Cells, of)
 	}
 	return e
+}
+
+// WriteParts writes parts as a table for a terminal or as Markdown. Other formats are no parts.
+func WriteParts(w io.Writer, all []Part, format Format, opts Options) error {
+	sections := make([]section, len(all))
+	for i, p := range all {
+		sections[i] = section{title: p.Title, notes: p.Notes, rows: p.Rows}
+		for _, f := range p.Facts {
+			sections[i].facts = append(sections[i].facts, fact{f.Name, f.Value})
+		}
+		for _, c := range p.Columns {
+			sections[i].columns = append(sections[i].columns, column{c.Head, c.Number})
+		}
+	}
+	switch format {
+	case FormatTable:
+		l := unicodeLetters
+		if opts.ASCII {
+			l = asciiLetters
+		}
+		return writeText(w, sections, l.rule)
+	case FormatMarkdown:
+		return writeMarkdown(w, sections)
+	}
+	return fmt.Errorf("parts cannot be written in format %q", format)
 }
 
 // Parts returns the comparison for people. The first part is its head.

@@ -29,6 +29,8 @@ type SuiteDocument struct {
 	Execution    Execution    `json:"execution"`
 	// Subject is what was tested; absent where the suite does not say it.
 	Subject *v1alpha1.Subject `json:"subject,omitempty"`
+	// Machines describe the nodes that the chains of its runs were on; absent where no run exists any more.
+	Machines []string `json:"machines,omitempty"`
 	// Planned and Succeeded are the execution's conditions.
 	Planned   Outcome `json:"planned"`
 	Succeeded Outcome `json:"succeeded"`
@@ -45,6 +47,8 @@ type SuiteDocument struct {
 	Cells                            []SuiteCell `json:"cells"`
 	// Fits are the lines through the figures over the numeric axes.
 	Fits []AxisFit `json:"fits,omitempty"`
+	// Crossings say where the cells of two values of an axis change places over the numeric axes.
+	Crossings []AxisCrossing `json:"crossings,omitempty"`
 	// Regression is what the suite says of the series after the execution; absent where they were not judged.
 	Regression *v1alpha1.RegressionStatus `json:"regression,omitempty"`
 	// WrittenBy is the version of the program that wrote the document.
@@ -102,11 +106,41 @@ type SuiteMeasurement struct {
 type RunOutcome struct {
 	Message    string
 	Acceptance []v1alpha1.Verdict
+	// Machine describes the node that the chain was on; "" where that is not known.
+	Machine string
 }
 
 // OutcomeOf returns what a document of an execution takes from a run.
 func OutcomeOf(run *v1alpha1.BenchmarkRun) RunOutcome {
-	return RunOutcome{outcome(run.Status.Conditions, v1alpha1.ConditionSucceeded).Message, slices.Clone(run.Status.Acceptance)}
+	return RunOutcome{outcome(run.Status.Conditions, v1alpha1.ConditionSucceeded).Message, slices.Clone(run.Status.Acceptance), machineOf(run)}
+}
+
+// machineOf describes the node that a run's chain was on, as "Example CPU, 8 CPUs, 6.12.0".
+func machineOf(run *v1alpha1.BenchmarkRun) string {
+	if run.Status.Device == nil || run.Status.Device.Fingerprint == nil {
+		return ""
+	}
+	f := run.Status.Device.Fingerprint
+	words := []string{f.Product, f.CPUModel, "", f.Kernel, ""}
+	if f.CPUs > 0 {
+		words[2] = fmt.Sprintf("%d CPUs", f.CPUs)
+	}
+	if f.Hypervisor != "" {
+		words[4] = "a virtual machine"
+	}
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), ", ")
+}
+
+// machinesOf returns those of all runs, each once.
+func machinesOf(runs map[string]RunOutcome) []string {
+	var out []string
+	for _, run := range runs {
+		if run.Machine != "" {
+			out = append(out, run.Machine)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // BuildSuite makes the document of an execution from those of its runs that exist, by their names, and from its suite, which is nil where there is none.
@@ -119,7 +153,7 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 			Order: execution.Spec.Template.Order, Seed: status.Seed, StartTime: status.StartTime, CompletionTime: status.CompletionTime,
 			Confirmation: execution.Spec.Confirmation.DeepCopy(),
 		},
-		Subject: execution.Subject(), Planned: outcome(status.Conditions, v1alpha1.ConditionPlanned), Succeeded: outcome(status.Conditions, v1alpha1.ConditionSucceeded),
+		Subject: execution.Subject(), Machines: machinesOf(runs), Planned: outcome(status.Conditions, v1alpha1.ConditionPlanned), Succeeded: outcome(status.Conditions, v1alpha1.ConditionSucceeded),
 		Suite: state.Suite, Ready: state.NotReady, Gate: GateOutcome(of, execution),
 		Counts: status.Counts, ControlDifferencePartsPerMillion: status.ControlDifferencePartsPerMillion, Cells: []SuiteCell{}, Regression: state.Judged, WrittenBy: version,
 	}
@@ -145,7 +179,7 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 		}
 		doc.Cells = append(doc.Cells, described)
 	}
-	doc.Fits = fits(doc.Axes, doc.Cells)
+	doc.Fits, doc.Crossings = fits(doc.Axes, doc.Cells), crossings(doc.Axes, doc.Cells)
 	return doc
 }
 
@@ -185,7 +219,10 @@ func WriteSuiteReport(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, doc Su
 func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocument, l letters) []section {
 	state := SuiteState{Suite: doc.Suite, NotReady: doc.Ready, Judged: doc.Regression}
 	parts := suiteSections(execution, state, l)
-	for _, part := range []section{matrixSection(execution, l), fitsSection(doc), suiteVerdicts(doc), suiteFailures(doc)} {
+	if len(doc.Machines) > 0 {
+		parts[0].facts = append(parts[0].facts, fact{"Machine", strings.Join(doc.Machines, "; ")})
+	}
+	for _, part := range []section{matrixSection(execution, l), fitsSection(doc), crossingsSection(doc), suiteVerdicts(doc), suiteFailures(doc)} {
 		if len(part.rows)+len(part.notes) > 0 {
 			parts = append(parts, part)
 		}

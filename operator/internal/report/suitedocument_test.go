@@ -35,9 +35,9 @@ func endedExecution() (*v1alpha1.BenchmarkSuiteRun, map[string]RunOutcome) {
 		return []v1alpha1.Verdict{{Criterion: "fast", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Size: "64", Goal: "NDR"}, Result: result, Message: "it says why"}}
 	}
 	return e, map[string]RunOutcome{
-		"nightly-7-nftables-rules-0-1":           {"all figures", verdict(v1alpha1.VerdictPassed)},
-		"nightly-7-nftables-rules-0-2-attempt-2": {"all figures", verdict(v1alpha1.VerdictPassed)},
-		"nightly-7-iptables-rules-0-1":           {"fast: 100 is less than 200", verdict(v1alpha1.VerdictFailed)},
+		"nightly-7-nftables-rules-0-1":           {Message: "all figures", Acceptance: verdict(v1alpha1.VerdictPassed), Machine: "Example CPU, 8 CPUs"},
+		"nightly-7-nftables-rules-0-2-attempt-2": {Message: "all figures", Acceptance: verdict(v1alpha1.VerdictPassed), Machine: "Example CPU, 8 CPUs"},
+		"nightly-7-iptables-rules-0-1":           {Message: "fast: 100 is less than 200", Acceptance: verdict(v1alpha1.VerdictFailed), Machine: "Another CPU, 2 CPUs"},
 	}
 }
 
@@ -163,5 +163,20 @@ func TestSuiteJSON(t *testing.T) {
 	failed := doc.Cells[1].Measurements[0]
 	if doc.Kind != SuiteKind || doc.Completeness != Partial || doc.Execution.Suite != "nightly" || failed.Run != "nightly-7-iptables-rules-0-1" || failed.Message == "" || failed.State != v1alpha1.MeasurementFailed || len(failed.Acceptance) != 1 {
 		t.Errorf("%s", text)
+	}
+}
+
+// TestMachines checks that a document says what the runs were made on, each machine once.
+func TestMachines(t *testing.T) {
+	run := &v1alpha1.BenchmarkRun{}
+	if got := OutcomeOf(run).Machine; got != "" {
+		t.Errorf("of an unknown machine: %q", got)
+	}
+	run.Status.Device = &v1alpha1.DeviceReport{Fingerprint: &v1alpha1.Fingerprint{CPUModel: "Example CPU", CPUs: 2, Kernel: "6.12.0", Hypervisor: "Present"}}
+	if got := OutcomeOf(run).Machine; got != "Example CPU, 2 CPUs, 6.12.0, a virtual machine" {
+		t.Error(got)
+	}
+	if out := suiteReport(t, FormatTable); !strings.Contains(out, "Machine    Another CPU, 2 CPUs; Example CPU, 8 CPUs\n") {
+		t.Error(out)
 	}
 }

@@ -98,9 +98,12 @@ func Summarize(values []int64) (Summary, bool) {
 
 // StudentT returns how many standard errors the 95 % confidence interval reaches to each side of
 // the mean, for a number of degrees of freedom.
-func StudentT(degreesOfFreedom int) float64 {
+func StudentT(degreesOfFreedom int) float64 { return StudentTAt(1-confidence, degreesOfFreedom) }
+
+// StudentTAt returns the same for an interval that misses the value with a chance of alpha.
+func StudentTAt(alpha float64, degreesOfFreedom int) float64 {
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degreesOfFreedom)}
-	return t.Quantile((1 + confidence) / 2)
+	return t.Quantile(1 - alpha/2)
 }
 
 const (

@@ -106,7 +106,7 @@ func valuesOf(spec *v1alpha1.Axis, field string) ([]value, error) {
 		case !ok:
 			return nil, measure.Failf(v1alpha1.ReasonInvalidMatrix, "write a number, a text, a boolean or a list of them with at most 63 characters, or use variants", "%s cannot be a value", at)
 		case spec.Kind == v1alpha1.AxisNumeric && !isNumber:
-			return nil, measure.Failf(v1alpha1.ReasonInvalidMatrix, "write a number, or set the axis's kind to Category", "%s is %q, and the axis is of kind Numeric", at, label)
+			return nil, measure.Failf(v1alpha1.ReasonInvalidMatrix, "write a number or a list of one number, or set the axis's kind to Category", "%s is %q, and the axis is of kind Numeric", at, label)
 		}
 		inName := readable(label)
 		if _, isText := decoded.(string); !isText || inName == "" {
@@ -133,7 +133,7 @@ func variantsOf(spec *v1alpha1.Axis, field string) ([]value, error) {
 // maxLabelBytes is the API's bound of an AxisLabel.
 const maxLabelBytes = 63
 
-// labelOf returns a value as a text, and whether it is a number. Objects and null have none.
+// labelOf returns a value as a text, and whether it is a number or a list of one. Objects and null have none.
 func labelOf(decoded any) (label string, isNumber, ok bool) {
 	switch decoded := decoded.(type) {
 	case string:
@@ -152,11 +152,11 @@ func labelOf(decoded any) (label string, isNumber, ok bool) {
 			if _, isList := item.([]any); isList {
 				return "", false, false
 			}
-			part, _, ok := labelOf(item)
+			part, isPartNumber, ok := labelOf(item)
 			if !ok {
 				return "", false, false
 			}
-			parts = append(parts, part)
+			parts, isNumber = append(parts, part), isPartNumber && len(decoded) == 1
 		}
 		label = strings.Join(parts, ",")
 	}

@@ -76,6 +76,10 @@ matrix:
   axes:
   - {name: sizes, path: traffic.frameBytes, values: [[64, 512], [1518]]}
 controlCell: sizes-1518`, []string{"sizes-64-512", "sizes-1518", "sizes-1518-control"}},
+		"lists of one number": {`
+matrix:
+  axes:
+  - {name: size, kind: Numeric, path: traffic.frameBytes, values: [[64], [1518]]}`, []string{"size-64", "size-1518"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Parse(template(t, test.matrix))
@@ -185,6 +189,7 @@ func TestProblems(t *testing.T) {
 		"a path alone":        {axes(`{name: a, path: startupSeconds}`), v1alpha1.ReasonInvalidMatrix, "axes[a]"},
 		"numeric variants":    {axes(`{name: a, kind: Numeric, variants: [{name: x, patch: {}}]}`), v1alpha1.ReasonInvalidMatrix, "Numeric"},
 		"numeric texts":       {axes(`{name: a, kind: Numeric, path: startupSeconds, values: [few]}`), v1alpha1.ReasonInvalidMatrix, `values[0] is "few"`},
+		"numeric pairs":       {axes(`{name: a, kind: Numeric, path: traffic.frameBytes, values: [[64], [64, 512]]}`), v1alpha1.ReasonInvalidMatrix, `values[1] is "64,512"`},
 		"a value twice":       {axes(`{name: a, path: startupSeconds, values: [5, 5]}`), v1alpha1.ReasonInvalidMatrix, `the value "5" twice`},
 		"an object":           {axes(`{name: a, path: traffic, values: [{frameBytes: [64]}]}`), v1alpha1.ReasonInvalidMatrix, "or use variants"},
 		"null":                {axes(`{name: a, path: traffic, values: [null]}`), v1alpha1.ReasonInvalidMatrix, "values[0] cannot be read"},

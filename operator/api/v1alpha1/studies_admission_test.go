@@ -1,0 +1,216 @@
+package v1alpha1_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	builder "k8s.io/cli-runtime/pkg/resource"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/procedure"
+	"vnfbench.io/operator/internal/study"
+	"vnfbench.io/operator/internal/suite"
+	"vnfbench.io/operator/internal/testing/plantest"
+)
+
+const (
+	studies    = "../../../config/studies"
+	studyPages = "../../../docs/studies"
+	// startOfRun is what a run of the lab takes in addition to its trials: the pods start and end, and are deleted.
+	startOfRun = 20 * time.Second
+	// mostOfLab is how long the lab's size of a study takes at most.
+	mostOfLab = 30 * time.Minute
+)
+
+// rendered returns what `kubectl apply -k` sends, in its order.
+func rendered(t *testing.T, folder string) []*unstructured.Unstructured {
+	t.Helper()
+	infos, err := builder.NewLocalBuilder().Unstructured().Local().FilenameParam(false, &builder.FilenameOptions{Kustomize: folder}).Flatten().Do().Infos()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*unstructured.Unstructured
+	for _, info := range infos {
+		out = append(out, info.Object.(*unstructured.Unstructured))
+	}
+	return out
+}
+
+// clusterOf returns the nodes that a size of a study is for: one, or two with network cards.
+func clusterOf(size string) []corev1.Node {
+	if size == "lab" {
+		return []corev1.Node{nodeOf("lab", "2")}
+	}
+	generator, device := nodeOf("gen-1", "16"), nodeOf("dut-1", "16")
+	generator.Labels["vnfbench.io/role"], device.Labels["vnfbench.io/role"] = "generator", "device"
+	for _, name := range []string{"west", "east"} {
+		plantest.Offer(&generator, "openshift.io/gen_"+name, 1)
+		plantest.Offer(&device, "openshift.io/dut_"+name, 4)
+	}
+	return []corev1.Node{device, generator}
+}
+
+// nodeOf returns a node with so many CPUs.
+func nodeOf(name, cpus string) corev1.Node {
+	node := plantest.Node(name)
+	node.Status.Allocatable[corev1.ResourceCPU], node.Status.Capacity[corev1.ResourceCPU] = resource.MustParse(cpus), resource.MustParse(cpus)
+	return node
+}
+
+// TestStudies renders both sizes of each study, admits all objects, and plans each cell for a cluster as the size needs. The page of the study has how
+// long it takes by these plans.
+func TestStudies(t *testing.T) {
+	folders, err := filepath.Glob(filepath.Join(studies, "*", study.File))
+	if err != nil || len(folders) < 2 {
+		t.Fatalf("found %d studies: %v", len(folders), err)
+	}
+	for _, file := range folders {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := study.Read(text)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if name := filepath.Base(filepath.Dir(file)); name != of.Name {
+			t.Errorf("the folder %s has the study %s", name, of.Name)
+		}
+		page, err := os.ReadFile(filepath.Join(studyPages, of.Name+".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sizesOf(of); !slices.Equal(got, []string{"full", "lab"}) {
+			t.Errorf("%s has the sizes %q", of.Name, got)
+		}
+		for _, size := range of.Sizes {
+			t.Run(of.Name+"/"+size.Name, func(t *testing.T) {
+				measurements, trials := planStudy(t, of, size)
+				whole := trials + time.Duration(measurements)*startOfRun
+				row := fmt.Sprintf("| `%s` | %d | %s | %s |", size.Name, measurements, roughly(trials), roughly(whole))
+				t.Log(row)
+				if size.Name == "lab" && whole > mostOfLab {
+					t.Errorf("it takes %s, and %s is the most", whole, mostOfLab)
+				}
+				if !strings.Contains(string(page), row) {
+					t.Errorf("docs/studies/%s.md has no line %q", of.Name, row)
+				}
+			})
+		}
+	}
+}
+
+func sizesOf(of study.Study) []string {
+	var out []string
+	for _, size := range of.Sizes {
+		out = append(out, size.Name)
+	}
+	return out
+}
+
+// roughly writes a duration as "25 min" or "12 h 30 min", rounded up to whole minutes.
+func roughly(d time.Duration) string {
+	minutes := int((d + time.Minute - 1) / time.Minute)
+	if minutes < 60 {
+		return fmt.Sprintf("%d min", minutes)
+	}
+	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
+}
+
+// planStudy admits and plans one size of a study, and returns the number of measurements and how long their trials take.
+func planStudy(t *testing.T, of study.Study, size study.Size) (measurements int, trials time.Duration) {
+	t.Helper()
+	testbeds, namespaces, found := map[string]*v1alpha1.Testbed{}, map[string]bool{}, map[string]bool{}
+	all := rendered(t, filepath.Join(studies, of.Name, size.Name))
+	// An execution waits for a Testbed that comes after its suite.
+	isSuite := func(o *unstructured.Unstructured) bool { return o.GetKind() == "BenchmarkSuite" }
+	for _, o := range slices.Concat(slices.DeleteFunc(slices.Clone(all), isSuite), slices.DeleteFunc(slices.Clone(all), func(o *unstructured.Unstructured) bool { return !isSuite(o) })) {
+		switch o.GetKind() {
+		case "Namespace":
+			namespaces[o.GetName()] = true
+		case "Testbed":
+			if err := create(o); err != nil {
+				t.Fatal(err)
+			}
+			testbed := &v1alpha1.Testbed{}
+			if err := convert(o, testbed); err != nil {
+				t.Fatal(err)
+			}
+			testbeds[o.GetName()] = testbed
+		case "BenchmarkSuite":
+			if !namespaces[o.GetNamespace()] {
+				t.Errorf("%s is in namespace %q, which is none of %v before it", o.GetName(), o.GetNamespace(), namespaces)
+			}
+			found[o.GetName()] = true
+			n, d := planSuite(t, o, testbeds, clusterOf(size.Name))
+			measurements, trials = measurements+n, trials+d
+		default:
+			t.Errorf("the study has a %s", o.GetKind())
+		}
+	}
+	for _, name := range size.Suites {
+		if !found[name] {
+			t.Errorf("the study names suite %s, and the folder has %v", name, found)
+		}
+		delete(found, name)
+	}
+	if len(found) > 0 {
+		t.Errorf("the study does not name %v", found)
+	}
+	return measurements, trials
+}
+
+// planSuite admits a suite, and admits and plans a run of each of its cells.
+func planSuite(t *testing.T, o *unstructured.Unstructured, testbeds map[string]*v1alpha1.Testbed, nodes []corev1.Node) (measurements int, trials time.Duration) {
+	t.Helper()
+	// The namespace is there only where the study is applied.
+	o.SetNamespace("default")
+	if err := create(o); err != nil {
+		t.Fatal(err)
+	}
+	var of v1alpha1.BenchmarkSuite
+	if err := convert(o, &of); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := suite.Parse(&of.Spec.Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, cell := range parsed.Cells {
+		experiment, err := parsed.Experiment(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		admitted := object(t, goodRun, map[string]string{"metadata.name": o.GetName() + "-" + cell.Name})
+		admitted.Object["spec"] = map[string]any{"experiment": experiment}
+		if err := create(admitted); err != nil {
+			t.Fatalf("%s: %v", cell.Name, err)
+		}
+		run := &v1alpha1.BenchmarkRun{}
+		if err := convert(admitted, run); err != nil {
+			t.Fatal(err)
+		}
+		in := plantest.Input(0)
+		in.Run, in.Testbed, in.Nodes = run, testbeds[run.TestbedName()], nodes
+		if in.Testbed == nil {
+			t.Fatalf("%s names testbed %q, which the study does not have", o.GetName(), run.TestbedName())
+		}
+		made, err := plan.Make(in)
+		if err != nil {
+			t.Fatalf("%s: %v", cell.Name, err)
+		}
+		repeats := int(of.Spec.Template.Repeats)
+		measurements += repeats
+		trials += time.Duration(repeats) * time.Duration(procedure.Progress(made.Instructions, nil).RemainingSeconds) * time.Second
+	}
+	return measurements, trials
+}

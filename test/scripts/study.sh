@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# study.sh: measures the study STUDY of config/studies in its lab size, and writes its report. It can be interrupted at any point and begun
+# again: the suites continue in the cluster, and what was measured is not measured again. AGAIN=1 measures everything again.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+study=${STUDY:-}
+folder=config/studies/$study
+if [ -z "$study" ] || [ ! -e "$folder/study.yaml" ]; then
+  echo "STUDY is ${study:-not set}; make study STUDY=NAME, with one of:" >&2
+  for file in config/studies/*/study.yaml; do echo "  $(basename "$(dirname "$file")")" >&2; done
+  exit 2
+fi
+# The plugin ends by itself at an interrupt, and the script has to, too.
+trap 'exit 130' INT
+started=$SECONDS
+step() { printf '\n== %s  [%d s]\n' "$*" $((SECONDS - started)); }
+
+test/scripts/prerequisites.sh go debian
+
+step "Starting the one-node lab (the first time it is built: several minutes)"
+make --no-print-directory lab-up
+
+step "Building the operator and installing its chart"
+make --no-print-directory install plugin
+
+export KUBECONFIG
+KUBECONFIG=$(bin/lab kubeconfig)
+namespace=vnfbench-studies
+kubectl() { bin/lab kubectl -- -n "$namespace" "$@"; }
+vnfbench() { bin/kubectl-vnfbench "$1" -n "$namespace" "${@:2}"; }
+
+step "Applying $folder/lab"
+bin/lab kubectl -- apply -k "$folder/lab"
+# What is in the folder, and not what is in the namespace: another study may have suites there.
+suites=$(bin/lab kubectl -- get -k "$folder/lab" -o name | sed -n 's|^benchmarksuite.*/||p')
+if [ "${AGAIN:-}" = 1 ]; then
+  for suite in $suites; do
+    kubectl annotate benchmarksuite "$suite" vnfbench.io/run-now="$(date +%s)" --overwrite
+  done
+fi
+
+# A suite whose cells failed has a report that says so, and the others are measured.
+verdict=0
+documents=()
+mkdir -p bin
+for suite in $suites; do
+  step "Measuring $suite (the suites share a testbed, so one run is measured at a time)"
+  vnfbench suite "$suite" --watch || verdict=$?
+  document=bin/study-$study-$suite.json
+  if vnfbench report "suite/$suite" -o json --output-file "$document"; then
+    documents+=("$document")
+  fi
+done
+[ ${#documents[@]} -gt 0 ] || { echo "no suite of $folder/lab was executed" >&2; exit 1; }
+
+step "The report"
+bin/kubectl-vnfbench study "$folder" "${documents[@]}"
+for format in html:html markdown:md json:json; do
+  bin/kubectl-vnfbench study "$folder" "${documents[@]}" -o "${format%:*}" --output-file "bin/study-$study.${format#*:}"
+done
+
+cat <<TXT
+
+The study took $((SECONDS - started)) s.
+
+The report with pictures is in $PWD/bin/study-$study.html: open it in a browser. It needs no network.
+It was made of: ${documents[*]}
+
+What to try next:
+  export KUBECONFIG=$KUBECONFIG PATH=$PWD/bin:\$PATH
+  bin/lab kubectl -- get benchmarksuiteruns,benchmarkruns -n $namespace
+  bin/kubectl-vnfbench report suite/${suites%%$'\n'*} -n $namespace
+  make study STUDY=$study AGAIN=1                          measure everything again
+TXT
+exit $verdict
