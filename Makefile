@@ -101,7 +101,7 @@ demo: ## Bring up the lab, install the operator, measure a router, show the resu
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/scripts/demo-vm.sh
 
-study: ## Measure the study STUDY of config/studies in the lab, and write its report into bin/; goes on where it was interrupted. AGAIN=1: measure everything again.
+study: ## Measure the study STUDY of config/studies in the lab, and write its report into bin/; continues where it was interrupted. AGAIN=1: measure everything again.
 	@STUDY='$(STUDY)' AGAIN='$(AGAIN)' test/scripts/study.sh
 
 test: prerequisites test-go test-lab-units test-argocd test-browser test-archive test-trex test-chart test-monitoring test-terraform docs-site verify ## Run every test that needs no cluster.

@@ -181,10 +181,8 @@ func (f *follower) list(ctx context.Context) error {
 	f.report(func(s *Status) { s.Listed, s.Pending = time.Now(), len(changed) })
 	var failed error
 	for i, e := range changed {
-		if err := f.index(ctx, e); ctx.Err() != nil || err != nil && isUnusable(err) {
-			return err
-		} else if isFull(err) {
-			// There is no room for the others either.
+		if err := f.index(ctx, e); ctx.Err() != nil || isUnusable(err) || isFull(err) {
+			// The others would fare no better.
 			return err
 		} else if err != nil {
 			failed = err

@@ -103,8 +103,8 @@ func TestSlowReaders(t *testing.T) {
 // TestRequestsAtTheSameTime checks that readers who take as many pages as there may be in memory keep others waiting, and that places come back.
 func TestRequestsAtTheSameTime(t *testing.T) {
 	s := newSite(t, lab(t), Everyone{})
-	get := func(w http.ResponseWriter, patience time.Duration) {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+	get := func(w http.ResponseWriter, limit time.Duration) {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		s.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/runs", nil))
 	}
