@@ -5,20 +5,8 @@
 # removes the cluster.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-started=$SECONDS
-step() { printf '\n== %s  [%d s]\n' "$*" $((SECONDS - started)); }
-
-test/scripts/prerequisites.sh go debian
-
-step "Starting the one-node lab with KubeVirt (the first time both are built: a quarter of an hour)"
-make --no-print-directory lab-up KUBEVIRT=1
-
-step "Building the operator and the guest, and installing the chart"
-make --no-print-directory install plugin KUBEVIRT=1
-
-export KUBECONFIG
-KUBECONFIG=$(bin/lab kubeconfig)
-kubectl() { bin/lab kubectl -- "$@"; }
+# shellcheck source=test/scripts/with-lab.sh
+. test/scripts/with-lab.sh KUBEVIRT=1
 # In the order in which runs that were applied at once are measured.
 runs=(router-as-pod router-as-vm-e1000 router-as-vm-virtio)
 

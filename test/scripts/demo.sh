@@ -3,20 +3,8 @@
 # is slow is cached. `make lab-down` removes the cluster.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-started=$SECONDS
-step() { printf '\n== %s  [%d s]\n' "$*" $((SECONDS - started)); }
-
-test/scripts/prerequisites.sh go debian
-
-step "Starting the one-node lab (the first time it is built: several minutes)"
-make --no-print-directory lab-up
-
-step "Building the operator and installing its chart"
-make --no-print-directory install plugin
-
-export KUBECONFIG
-KUBECONFIG=$(bin/lab kubeconfig)
-kubectl() { bin/lab kubectl -- "$@"; }
+# shellcheck source=test/scripts/with-lab.sh
+. test/scripts/with-lab.sh
 
 step "Applying config/samples: a Testbed, and a BenchmarkRun of a router"
 # A run's spec is immutable and its result is kept; a repeated demo measures again.

@@ -12,30 +12,18 @@ if [ -z "$study" ] || [ ! -e "$folder/study.yaml" ]; then
 fi
 # The plugin ends by itself at an interrupt, and the script has to, too.
 trap 'exit 130' INT
-started=$SECONDS
-step() { printf '\n== %s  [%d s]\n' "$*" $((SECONDS - started)); }
-
-test/scripts/prerequisites.sh go debian
-
-step "Starting the one-node lab (the first time it is built: several minutes)"
-make --no-print-directory lab-up
-
-step "Building the operator and installing its chart"
-make --no-print-directory install plugin
-
-export KUBECONFIG
-KUBECONFIG=$(bin/lab kubeconfig)
+# shellcheck source=test/scripts/with-lab.sh
+. test/scripts/with-lab.sh
 namespace=vnfbench-studies
-kubectl() { bin/lab kubectl -- -n "$namespace" "$@"; }
 vnfbench() { bin/kubectl-vnfbench "$1" -n "$namespace" "${@:2}"; }
 
 step "Applying $folder/lab"
-bin/lab kubectl -- apply -k "$folder/lab"
+kubectl apply -k "$folder/lab"
 # What is in the folder, and not what is in the namespace: another study may have suites there.
-suites=$(bin/lab kubectl -- get -k "$folder/lab" -o name | sed -n 's|^benchmarksuite.*/||p')
+suites=$(kubectl get -k "$folder/lab" -o name | sed -n 's|^benchmarksuite.*/||p')
 if [ "${AGAIN:-}" = 1 ]; then
   for suite in $suites; do
-    kubectl annotate benchmarksuite "$suite" vnfbench.io/run-now="$(date +%s)" --overwrite
+    kubectl -n "$namespace" annotate benchmarksuite "$suite" vnfbench.io/run-now="$(date +%s)" --overwrite
   done
 fi
 

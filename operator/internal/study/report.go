@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,13 +73,6 @@ func executionOf(doc report.SuiteDocument) Execution {
 // none is shown where there is no figure.
 const none = "-"
 
-func orNone(text string) string {
-	if text == "" {
-		return none
-	}
-	return text
-}
-
 // Parts returns the report for people: the answer first, then the claims, then what the figures are from.
 func (r Report) Parts() []report.Part {
 	head := report.Part{Title: r.Title}
@@ -110,7 +104,7 @@ func (r Report) Parts() []report.Part {
 	}
 	claims := report.Part{Title: "Claims", Notes: []string{"In parentheses is the 95 % interval."}, Columns: textColumns("Claim", "Published", "Measured", "Verdict", "Why")}
 	for _, c := range r.Claims {
-		claims.Rows = append(claims.Rows, []string{c.Text, c.Published, orNone(c.Measured), verdictInWords[c.Verdict], orNone(c.Why)})
+		claims.Rows = append(claims.Rows, []string{c.Text, c.Published, cmp.Or(c.Measured, none), verdictInWords[c.Verdict], cmp.Or(c.Why, none)})
 	}
 	parts := []report.Part{head, claims}
 	if len(r.LeavesOut) > 0 {
