@@ -176,7 +176,7 @@ type Axis struct {
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 
-	// kind is Category (the default) or Numeric, whose values must be numbers, or lists of one number as traffic.frameBytes takes.
+	// kind is Category (the default) or Numeric, with numbers or lists of one.
 	// +optional
 	// +kubebuilder:default=Category
 	Kind AxisKind `json:"kind,omitempty"`
