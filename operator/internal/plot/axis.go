@@ -31,9 +31,13 @@ type span struct {
 	zero float64
 }
 
-// places reports whether an axis has a place for a value. NaN and infinite values have none.
+// Sizes of the values that are drawn, besides 0: the ends of an axis and the ratio of them are numbers too.
+const smallest, largest = 1e-100, 1e100
+
+// places reports whether an axis has a place for a value. NaN, and values smaller or larger than any that is measured, have none.
 func (a Axis) places(value float64) bool {
-	return !math.IsNaN(value) && !math.IsInf(value, 0) && (!a.Log || value > 0 || a.Zero && value >= 0)
+	size := math.Abs(value)
+	return (size >= smallest && size <= largest || size == 0) && (!a.Log || value > 0 || a.Zero && value >= 0)
 }
 
 // span returns the range that holds the values, with some room at both ends. A single value gets a range around it.

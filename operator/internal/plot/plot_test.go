@@ -161,6 +161,10 @@ func TestNumber(t *testing.T) {
 func FuzzChart(f *testing.F) {
 	f.Add(1.0, 2.0, 3.0, 4.0, true, false, "name")
 	f.Add(-1e308, 1e308, 5e-324, 0.0, false, true, hostile)
+	f.Add(1e-320, 1e-320, 1e-100, 1e-100, true, true, "a range without room")
+	f.Add(0.0, 0.0, 5e-324, 5e-324, false, false, "steps of 0")
+	f.Add(-1e100, -1e100, 1e100, 1e100, false, false, "")
+	f.Add(1e-100, 1e-100, 1e100, 1e100, true, true, "")
 	f.Fuzz(func(t *testing.T, a, b, c, d float64, logX, logY bool, name string) {
 		chart := Chart{Title: name, X: Axis{Label: name, Log: logX, Zero: logY}, Y: Axis{Log: logY, FromZero: logX}, Layers: []Layer{Line{Name: name, Points: []Point{{a, b}, {c, d}}, Marked: true}, Region{Low: a, High: c}, Rule{At: b}}}
 		if svg, err := chart.SVG(); err == nil {
