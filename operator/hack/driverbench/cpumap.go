@@ -114,7 +114,7 @@ func limitOf(ctx context.Context, device device, rounds int, flatOut float64, se
 	w.own = float64(d.Description().FrameCostNanoseconds)
 	b := bench{ctx: ctx, d: d, rounds: rounds, name: device.name}
 	if flatOut == 0 {
-		if flatOut, err = b.flatOut(); err != nil {
+		if _, flatOut, err = b.flatOut(); err != nil {
 			return w, 0, err
 		}
 	}

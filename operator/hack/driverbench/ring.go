@@ -164,7 +164,7 @@ func (b bench) flatOutOf(p *testpath.Path, config xdp.Config) (float64, error) {
 		return 0, err
 	}
 	b.d = d
-	flatOut, err := b.flatOut()
+	_, flatOut, err := b.flatOut()
 	return flatOut, errors.Join(err, d.Close())
 }
 
