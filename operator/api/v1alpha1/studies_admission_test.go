@@ -31,6 +31,12 @@ const (
 	mostOfLab = 30 * time.Minute
 )
 
+// existingNetworks are those that a Testbed of the studies joins, which its owner makes.
+var existingNetworks = map[string]bool{
+	"west-generator": true, "west-device": true, "east-generator": true, "east-device": true,
+	"west-generator-9000": true, "west-device-9000": true, "east-generator-9000": true, "east-device-9000": true,
+}
+
 // rendered returns what `kubectl apply -k` sends, in its order.
 func rendered(t *testing.T, folder string) []*unstructured.Unstructured {
 	t.Helper()
@@ -50,7 +56,7 @@ func clusterOf(size string) []corev1.Node {
 	if size == "lab" {
 		return []corev1.Node{nodeOf("lab", "2")}
 	}
-	generator, device := nodeOf("gen-1", "16"), nodeOf("dut-1", "16")
+	generator, device := nodeOf("gen-1", "16"), nodeOf("dut-1", "48")
 	generator.Labels["vnfbench.io/role"], device.Labels["vnfbench.io/role"] = "generator", "device"
 	for _, name := range []string{"west", "east"} {
 		plantest.Offer(&generator, "openshift.io/gen_"+name, 1)
@@ -200,7 +206,7 @@ func planSuite(t *testing.T, o *unstructured.Unstructured, testbeds map[string]*
 			t.Fatal(err)
 		}
 		in := plantest.Input(0)
-		in.Run, in.Testbed, in.Nodes = run, testbeds[run.TestbedName()], nodes
+		in.Run, in.Testbed, in.Nodes, in.Networks = run, testbeds[run.TestbedName()], nodes, existingNetworks
 		if in.Testbed == nil {
 			t.Fatalf("%s names testbed %q, which the study does not have", o.GetName(), run.TestbedName())
 		}

@@ -181,7 +181,7 @@ type Axis struct {
 	// +kubebuilder:default=Category
 	Kind AxisKind `json:"kind,omitempty"`
 
-	// path of the field that values are set to, as chain[fw].firewall.rules, where fw is the name of an item of the list. Absent: the axis has variants.
+	// path of the field that values are set to, as chain[fw].firewall.rules, where fw names an item of the list, and a,b two. Absent: the axis has variants.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=200

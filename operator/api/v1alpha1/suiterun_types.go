@@ -153,6 +153,10 @@ type SuiteCell struct {
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
 
+	// goodputBitsPerSecond is the mean of the goodput of the first number of TCP connections over the repeats in which it is a value. Absent: in none.
+	// +optional
+	GoodputBitsPerSecond *int64 `json:"goodputBitsPerSecond,omitempty"`
+
 	// measurements are the repeats, in their order.
 	// +optional
 	// +listType=atomic
@@ -194,6 +198,14 @@ type SuiteMeasurement struct {
 	// p99Note says why p99Nanoseconds is no value: then it is in no mean. Absent: it is one.
 	// +optional
 	P99Note FigureNote `json:"p99Note,omitempty"`
+
+	// goodputBitsPerSecond is that of the first number of TCP connections, in the worse direction.
+	// +optional
+	GoodputBitsPerSecond *int64 `json:"goodputBitsPerSecond,omitempty"`
+
+	// goodputNote says why goodputBitsPerSecond is no value: then it is in no mean. Absent: it is one.
+	// +optional
+	GoodputNote FigureNote `json:"goodputNote,omitempty"`
 }
 
 // Rate returns the throughput, which may be nil, and why it is no value.
@@ -201,6 +213,11 @@ func (m SuiteMeasurement) Rate() (*int64, FigureNote) { return m.FramesPerSecond
 
 // P99 returns the 99th percentile of the delay, which may be nil, and why it is no value.
 func (m SuiteMeasurement) P99() (*int64, FigureNote) { return m.P99Nanoseconds, m.P99Note }
+
+// Goodput returns the goodput of TCP, which may be nil, and why it is no value.
+func (m SuiteMeasurement) Goodput() (*int64, FigureNote) {
+	return m.GoodputBitsPerSecond, m.GoodputNote
+}
 
 // BenchmarkSuiteRun is one execution of a suite. The operator makes it for a BenchmarkSuite; one that is made by hand is
 // executed too.

@@ -3754,6 +3754,11 @@ func (in *SuiteCell) DeepCopyInto(out *SuiteCell) {
 		*out = new(int64)
 		**out = **in
 	}
+	if in.GoodputBitsPerSecond != nil {
+		in, out := &in.GoodputBitsPerSecond, &out.GoodputBitsPerSecond
+		*out = new(int64)
+		**out = **in
+	}
 	if in.Measurements != nil {
 		in, out := &in.Measurements, &out.Measurements
 		*out = make([]SuiteMeasurement, len(*in))
@@ -3818,6 +3823,11 @@ func (in *SuiteMeasurement) DeepCopyInto(out *SuiteMeasurement) {
 	}
 	if in.P99Nanoseconds != nil {
 		in, out := &in.P99Nanoseconds, &out.P99Nanoseconds
+		*out = new(int64)
+		**out = **in
+	}
+	if in.GoodputBitsPerSecond != nil {
+		in, out := &in.GoodputBitsPerSecond, &out.GoodputBitsPerSecond
 		*out = new(int64)
 		**out = **in
 	}

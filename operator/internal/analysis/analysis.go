@@ -1,5 +1,5 @@
 // Package analysis answers what a figure depends on: what one more unit costs (Line), where two ways of doing the same change places
-// (Cross), and how many times as large one figure is as another (Ratio).
+// (Cross), how a rate grows with a number of workers (Scale), and how many times as large one figure is as another (Ratio).
 //
 // It is pure. Every answer has a 95 % interval, or says why there is none. The intervals assume that measurements are independent and
 // vary normally with one deviation, so measure each point with its own deployment, in a random order.
@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"vnfbench.io/operator/internal/statistics"
 )
@@ -80,4 +82,20 @@ func scatter(all []level) (squares float64, degrees int) {
 		degrees += len(l.values) - 1
 	}
 	return squares, degrees
+}
+
+// lackOfFitLevel is the chance below which points do not follow what was fitted to them.
+const lackOfFitLevel = 0.01
+
+// lackOfFit returns how likely what was fitted, with so many free parameters, leaves at least this much of the levels' means, by the F test of the sum of
+// squares against the scatter of the repeats. It is nil without repeats, or with no more levels than parameters.
+func lackOfFit(points []Point, squares float64, free int) *float64 {
+	all := levels(points)
+	pure, pureDegrees := scatter(all)
+	lackDegrees := len(all) - free
+	if lackDegrees <= 0 || pureDegrees <= 0 || pure <= 0 {
+		return nil
+	}
+	f := max(0, squares-pure) / float64(lackDegrees) / (pure / float64(pureDegrees))
+	return new(distuv.F{D1: float64(lackDegrees), D2: float64(pureDegrees)}.Survival(f))
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"vnfbench.io/operator/internal/statistics"
 )
@@ -24,8 +23,6 @@ type LineFit struct {
 
 // IsLine reports whether nothing says that the points are not on a straight line.
 func (f LineFit) IsLine() bool { return f.LackOfFit == nil || *f.LackOfFit >= lackOfFitLevel }
-
-const lackOfFitLevel = 0.01
 
 // Line fits a straight line to three points or more, at two values of X or more. Its error is ErrTooFew for fewer.
 func Line(points []Point) (LineFit, error) {
@@ -52,12 +49,6 @@ func Line(points []Point) (LineFit, error) {
 	if residual > 0 {
 		fit.R2 = stat.RSquared(x, y, nil, intercept, slope)
 	}
-	all := levels(points)
-	pure, pureDegrees := scatter(all)
-	if lackDegrees := len(all) - 2; lackDegrees > 0 && pureDegrees > 0 && pure > 0 {
-		f := max(0, residual-pure) / float64(lackDegrees) / (pure / float64(pureDegrees))
-		chance := distuv.F{D1: float64(lackDegrees), D2: float64(pureDegrees)}.Survival(f)
-		fit.LackOfFit = &chance
-	}
+	fit.LackOfFit = lackOfFit(points, residual, 2)
 	return fit, nil
 }

@@ -44,7 +44,7 @@ func Suite(doc report.SuiteDocument) View {
 		v.Cards = append(v.Cards, Card{Name: "Gate", Value: map[string]string{"good": "passes", "bad": "fails", "open": "not decided", "unsure": "not decided"}[gate.Class], Note: g.Message})
 	}
 	m := newMatrix(doc)
-	matrix := Section{ID: "matrix", Title: "Matrix", Figures: slices.Concat(m.heat(rate), m.heat(p99), m.lines(rate), m.lines(p99))}
+	matrix := Section{ID: "matrix", Title: "Matrix", Figures: slices.Concat(m.heat(rate), m.heat(p99), m.heat(goodput), m.lines(rate), m.lines(p99), m.lines(goodput))}
 	if len(matrix.Figures) > 0 {
 		matrix.Notes = []string{
 			"Figures are those of the first size, as means over the repeats in which they are values. A dash is a cell without one, and * marks one where some repeats are none, such as floors: without these a mean is too low. The table of the cells says why.",
@@ -55,7 +55,7 @@ func Suite(doc report.SuiteDocument) View {
 	for _, p := range parts[1:] {
 		at := 2
 		switch {
-		case strings.HasPrefix(p.Title, "Matrix"), p.Title == "Cost of one more", p.Title == "Where two cross":
+		case strings.HasPrefix(p.Title, "Matrix"), p.Title == "Cost of one more", p.Title == "Where two cross", p.Title == "How it scales", p.Title == "Measured and extrapolated":
 			at = 1
 		case p.Title == "Series" || p.Title == "Verdicts":
 			at = 3
@@ -65,17 +65,22 @@ func Suite(doc report.SuiteDocument) View {
 	return v
 }
 
-// cellFigure is a figure that cells have.
+// cellFigure is a figure that cells have. per is how much of it one of the unit is.
 type cellFigure struct {
 	name, unit string
+	per        float64
 	of         func(report.SuiteCell) *int64
 	repeats    func(report.SuiteMeasurement) (*int64, v1alpha1.FigureNote)
 }
 
 var (
-	rate = cellFigure{"Throughput", "kfps", func(c report.SuiteCell) *int64 { return c.FramesPerSecond }, func(m report.SuiteMeasurement) (*int64, v1alpha1.FigureNote) { return m.Rate() }}
-	p99  = cellFigure{"Delay p99", "µs", func(c report.SuiteCell) *int64 { return c.P99Nanoseconds }, func(m report.SuiteMeasurement) (*int64, v1alpha1.FigureNote) { return m.P99() }}
+	rate    = cellFigure{"Throughput", "kfps", 1e3, func(c report.SuiteCell) *int64 { return c.FramesPerSecond }, func(m report.SuiteMeasurement) (*int64, v1alpha1.FigureNote) { return m.Rate() }}
+	p99     = cellFigure{"Delay p99", "µs", 1e3, func(c report.SuiteCell) *int64 { return c.P99Nanoseconds }, func(m report.SuiteMeasurement) (*int64, v1alpha1.FigureNote) { return m.P99() }}
+	goodput = cellFigure{"TCP goodput", "Mbit/s", 1e6, func(c report.SuiteCell) *int64 { return c.GoodputBitsPerSecond }, func(m report.SuiteMeasurement) (*int64, v1alpha1.FigureNote) { return m.Goodput() }}
 )
+
+// in returns a value in the unit.
+func (f cellFigure) in(value int64) float64 { return float64(value) / f.per }
 
 // mark returns "*" where the figure is no value in some of the cell's repeats.
 func (f cellFigure) mark(cell report.SuiteCell) string {
@@ -164,7 +169,7 @@ func (m matrix) heat(f cellFigure) []Figure {
 			h.Cells = append(h.Cells, slices.Repeat([]plot.Cell{{Value: math.NaN(), Text: "-"}}, len(h.Columns)))
 		}
 		if value := f.of(cell); value != nil {
-			h.Cells[at][slices.Index(h.Columns, string(cell.Values[m.axes[last].Name]))] = plot.Cell{Value: kilo(*value), Text: plot.Number(kilo(*value)) + f.mark(cell)}
+			h.Cells[at][slices.Index(h.Columns, string(cell.Values[m.axes[last].Name]))] = plot.Cell{Value: f.in(*value), Text: plot.Number(f.in(*value)) + f.mark(cell)}
 		}
 	}
 	svg, err := h.SVG()
@@ -198,10 +203,10 @@ func (m matrix) lines(f cellFigure) (out []Figure) {
 				continue
 			}
 			xs = append(xs, x)
-			lines[name].Points = append(lines[name].Points, plot.Point{X: x, Y: kilo(*value)})
+			lines[name].Points = append(lines[name].Points, plot.Point{X: x, Y: f.in(*value)})
 			for _, measurement := range first(cell.Measurements, maxDrawn) {
 				if v, note := f.repeats(measurement); v != nil && note == "" {
-					repeats.Points = append(repeats.Points, plot.Point{X: x, Y: kilo(*v)})
+					repeats.Points = append(repeats.Points, plot.Point{X: x, Y: f.in(*v)})
 					n++
 				}
 			}
@@ -213,7 +218,7 @@ func (m matrix) lines(f cellFigure) (out []Figure) {
 		}
 		out = append(out, draw(fmt.Sprintf("%s over %s", f.name, axis.Name), count(n, "measurement")+". A line joins the means of the repeats.", plot.Chart{
 			Description: "The figure of each cell over the values of the axis.",
-			X:           plot.Axis{Label: axis.Name, FromZero: !wide(xs), Log: wide(xs)}, Y: plot.Axis{Label: f.name + ", " + f.unit, FromZero: f.unit == rate.unit}, Layers: layers,
+			X:           plot.Axis{Label: axis.Name, FromZero: !wide(xs), Log: wide(xs)}, Y: plot.Axis{Label: f.name + ", " + f.unit, FromZero: f.unit != p99.unit}, Layers: layers,
 		})...)
 	}
 	return first(out, maxFigures)

@@ -85,8 +85,29 @@ func TestSuite(t *testing.T) {
 	}}}
 	text, _, _ = strings.Cut(writtenSuite(t, compared), `id="cells"`)
 	has(t, text, "Where two cross", "nftables, then iptables", "100 to 1000", "-20 % at rules 100")
+	compared.Scalings = []report.AxisScaling{{Axis: "threads", Of: report.FitGoodput, Scaling: &analysis.Scaling{Growth: analysis.Growth{StillGrows: true}, LawProblem: "too few"}}, {Axis: "threads", Problem: "none"}}
+	text, _, _ = strings.Cut(writtenSuite(t, compared), `id="cells"`)
+	has(t, text, "How it scales", "it still grows at 0", "no law is fitted: too few")
 	compared.Crossings[0].Crossing = &analysis.Crossing{Result: analysis.Crosses}
 	has(t, writtenSuite(t, compared), "Where two cross")
+}
+
+// TestSuiteOfTCP checks that the goodput of TCP has a heat map and lines.
+func TestSuiteOfTCP(t *testing.T) {
+	doc := exampleSuite()
+	for i := range doc.Cells {
+		cell := &doc.Cells[i]
+		cell.GoodputBitsPerSecond, cell.FramesPerSecond, cell.P99Nanoseconds = new(int64(i+1)*1_250_000_000), nil, nil
+		for j := range cell.Measurements {
+			m := &cell.Measurements[j]
+			m.GoodputBitsPerSecond, m.FramesPerSecond, m.P99Nanoseconds = cell.GoodputBitsPerSecond, nil, nil
+		}
+	}
+	text := writtenSuite(t, doc)
+	has(t, text, "<figcaption>TCP goodput by rules</figcaption>", "<figcaption>TCP goodput over rules</figcaption>", "TCP goodput, Mbit/s", ">1250</text>")
+	if n := strings.Count(text, "<svg"); n != 2 {
+		t.Errorf("%d pictures", n)
+	}
 }
 
 // TestSuites checks suites that have no matrix, an axis of too many values for a heat map, or no figures yet.

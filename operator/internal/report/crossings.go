@@ -57,7 +57,7 @@ func comparedOver(axis, between string, alike []SuiteCell) []AxisCrossing {
 	all := alikeBut([]string{axis}, len(alike[0].Values), alike)
 	first := all[0][0].Values[between]
 	for _, series := range all[1:] {
-		for _, of := range []FitOf{FitRate, FitP99} {
+		for _, of := range []FitOf{FitRate, FitP99, FitGoodput} {
 			a, leftOutA := points(axis, all[0], of)
 			b, leftOutB := points(axis, series, of)
 			if len(a) == 0 || len(b) == 0 {
@@ -90,7 +90,7 @@ func crossingsSection(doc SuiteDocument) section {
 		if found := c.Crossing; found != nil {
 			row[5], row[8] = c.Words(), shares(c.Axis, found.Differences)
 			if at := found.At; at != nil {
-				row[6], row[7] = Significant(at.Value), Significant(at.Low)+" to "+Significant(at.High)
+				row[6], row[7] = Significant(at.Value), interval(*at)
 			}
 		}
 		s.rows = append(s.rows, row)

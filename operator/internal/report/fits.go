@@ -40,6 +40,8 @@ const (
 	FitP99 FitOf = "P99"
 	// FitRate is the rate in frames per second. No line is fitted to it: two of them are compared.
 	FitRate FitOf = "Rate"
+	// FitGoodput is the goodput of the first number of TCP connections in bits per second. No line is fitted to it.
+	FitGoodput FitOf = "Goodput"
 )
 
 // points returns the figures of cells over a numeric axis, and how many of them are no values and left out.
@@ -62,8 +64,11 @@ func points(axis string, cells []SuiteCell, of FitOf) (out []analysis.Point, lef
 func Values(cell SuiteCell, of FitOf) (out []float64, leftOut []v1alpha1.FigureNote) {
 	for _, m := range cell.Measurements {
 		value, note := m.Rate()
-		if of == FitP99 {
+		switch of {
+		case FitP99:
 			value, note = m.P99()
+		case FitGoodput:
+			value, note = m.Goodput()
 		}
 		switch {
 		case value == nil:
@@ -131,8 +136,11 @@ func alikeBut(differ []string, axes int, cells []SuiteCell) [][]SuiteCell {
 	return out
 }
 
-// figureOf says which size and goal the figures of cells are of: the goal of a rate alone where the axis is that of the size.
+// figureOf says which size and goal the figures of cells are of: the goal of a rate alone where the axis is that of the size, and none for TCP.
 func figureOf(cells []SuiteCell, of FitOf) string {
+	if of == FitGoodput {
+		return ""
+	}
 	seen := map[string]bool{}
 	for _, cell := range cells {
 		if cell.Figure != "" {
@@ -163,7 +171,7 @@ func fitsSection(doc SuiteDocument) section {
 	for _, f := range doc.Fits {
 		row := []string{f.Axis, orNone(labels(f.Others)), quantity(f.Of, f.Figure), none, none, none, none, f.Problem}
 		if l := f.Line; l != nil {
-			row[3], row[4] = Significant(l.Slope.Value), Significant(l.Slope.Low)+" to "+Significant(l.Slope.High)
+			row[3], row[4] = Significant(l.Slope.Value), interval(l.Slope)
 			row[5], row[6] = Significant(l.Intercept.Value), strconv.Itoa(l.N)
 			row[7] = f.note()
 		}
@@ -179,6 +187,9 @@ func quantity(of FitOf, figure string) string {
 		// A goal belongs to the rate alone.
 		size, _, _ := strings.Cut(figure, " ")
 		return strings.TrimSpace("p99 of the delay at the last load " + size)
+	}
+	if of == FitGoodput {
+		return "goodput of the first number of connections"
 	}
 	return strings.TrimSpace(map[FitOf]string{FitFrameTime: "time for a frame ", FitRate: "rate of frames "}[of] + figure)
 }
@@ -214,3 +225,6 @@ func Significant(value float64) string {
 	}
 	return strconv.FormatFloat(value, 'g', 3, 64)
 }
+
+// interval writes that of an estimate as "0.01 to 0.03".
+func interval(e analysis.Estimate) string { return Significant(e.Low) + " to " + Significant(e.High) }

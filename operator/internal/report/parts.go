@@ -69,7 +69,10 @@ func (d SuiteDocument) execution() *v1alpha1.BenchmarkSuiteRun {
 		e.Spec.Template.Matrix.Axes = append(e.Spec.Template.Matrix.Axes, v1alpha1.Axis{Name: axis.Name, Kind: axis.Kind, Path: axis.Path})
 	}
 	for _, cell := range d.Cells {
-		of := v1alpha1.SuiteCell{Name: cell.Name, Values: cell.Values, State: cell.State, Figure: cell.Figure, FramesPerSecond: cell.FramesPerSecond, P99Nanoseconds: cell.P99Nanoseconds}
+		of := v1alpha1.SuiteCell{
+			Name: cell.Name, Values: cell.Values, State: cell.State, Figure: cell.Figure,
+			FramesPerSecond: cell.FramesPerSecond, P99Nanoseconds: cell.P99Nanoseconds, GoodputBitsPerSecond: cell.GoodputBitsPerSecond,
+		}
 		for _, m := range cell.Measurements {
 			of.Measurements = append(of.Measurements, m.SuiteMeasurement)
 		}

@@ -6,11 +6,8 @@ import (
 	"slices"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/statistics"
+	"vnfbench.io/operator/internal/analysis"
 )
-
-// relevantGrowth is how much more a larger number must carry to be of use.
-const relevantGrowth = 0.05
 
 // Point is what a number of parallel workers (connections, threads) carries.
 type Point struct {
@@ -73,51 +70,27 @@ func Scale(points []Point) (Scaling, bool) {
 		})
 		best = max(best, p.BitsPerSecond)
 	}
-	if half, known := halfWidth(sorted); known {
-		s.HalfWidthPartsPerMillion = new(int64(math.Ceil(half * 1e6)))
-		s.StopsAt = stopsAt(sorted, half)
-		s.StillGrows = s.StopsAt == 0 && growsToTheEnd(sorted, half)
+	if growth, known := analysis.Grow(levelsOf(sorted)); known {
+		s.HalfWidthPartsPerMillion = new(int64(math.Ceil(growth.HalfWidth * 1e6)))
+		if growth.StopsAt != nil {
+			s.StopsAt = int64(growth.StopsAt.Value)
+		}
+		s.StillGrows = growth.StillGrows
 	}
 	s.EquivalentThousandths = int64(math.Round(float64(best) / base * 1e3))
 	return s, true
 }
 
-// halfWidth returns half of the 95 % interval of the logarithm of two numbers' ratio, and false without repeats. The scatter is
-// that of all numbers together, as a share of their means: two repeats of one number alone say hardly anything of it.
-func halfWidth(points []Point) (half float64, known bool) {
-	squares, degrees, fewest := 0.0, 0, math.MaxInt
-	for _, p := range points {
-		spread := statistics.SpreadOf(p.repeats)
-		if n := len(p.repeats); n > 1 && spread.Mean > 0 {
-			variation := spread.StandardDeviation / spread.Mean
-			squares, degrees = squares+variation*variation*float64(n-1), degrees+n-1
-		}
-		fewest = min(fewest, max(1, len(p.repeats)))
-	}
-	if degrees == 0 {
-		return 0, false
-	}
-	return statistics.StudentT(degrees) * math.Sqrt(squares/float64(degrees)*2/float64(fewest)), true
-}
-
-// stopsAt returns a number only if larger ones were measured and are shown to be of no use: it is unknown
-// whether a number above the largest would carry more.
-func stopsAt(sorted []Point, half float64) int64 {
-	for i, p := range sorted[:len(sorted)-1] {
-		limit := float64(p.BitsPerSecond) * (1 + relevantGrowth)
-		if !slices.ContainsFunc(sorted[i+1:], func(larger Point) bool { return float64(larger.BitsPerSecond)*math.Exp(half) >= limit }) {
-			return p.Number
+// levelsOf returns points with their repeats.
+func levelsOf(points []Point) []analysis.Level {
+	out := make([]analysis.Level, len(points))
+	for i, p := range points {
+		out[i] = analysis.Level{Number: float64(p.Number), Mean: float64(p.BitsPerSecond)}
+		for _, value := range p.repeats {
+			out[i].Repeats = append(out[i].Repeats, float64(value))
 		}
 	}
-	return 0
-}
-
-// growsToTheEnd reports whether the largest number is shown to carry more than each other one.
-func growsToTheEnd(sorted []Point, half float64) bool {
-	last := sorted[len(sorted)-1]
-	return !slices.ContainsFunc(sorted[:len(sorted)-1], func(p Point) bool {
-		return float64(last.BitsPerSecond)*math.Exp(-half) <= float64(p.BitsPerSecond)
-	})
+	return out
 }
 
 // goodputs returns those of the repeats, and nil where there is one.

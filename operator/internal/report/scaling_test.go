@@ -70,8 +70,8 @@ func TestScaleNextToNoise(t *testing.T) {
 		"a fifth more, much noise":  {noise: 0.1, growth: 0.2, most: 0.001},
 		"growth, little noise":      {noise: 0.01, growth: 0.2, leastGrowing: 0.99},
 		"an end, little noise":      {noise: 0.01, most: 1, leastStops: 0.9},
-		"just of use, much noise":   {noise: 0.1, growth: relevantGrowth, most: 0.025},
-		"just of use, little noise": {noise: 0.01, growth: relevantGrowth, most: 0.025},
+		"just of use, much noise":   {noise: 0.1, growth: 0.05, most: 0.025},
+		"just of use, little noise": {noise: 0.01, growth: 0.05, most: 0.025},
 	} {
 		random := rand.New(rand.NewPCG(1, 2))
 		stops, grows := 0, 0

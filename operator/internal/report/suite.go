@@ -84,13 +84,17 @@ func suiteSections(execution *v1alpha1.BenchmarkSuiteRun, state SuiteState, l le
 	cells := section{title: "Cells", columns: []column{
 		left("Cell"), left("State"), number("Done"), left("Of"), number("kfps"), number("Range %"), number("P99 " + l.micro + "s"), number("Range %"),
 	}}
+	hasTCP := hasGoodput(status.Cells)
+	if hasTCP {
+		cells.columns = append(cells.columns, number("TCP Mbit/s"), number("Range %"))
+	}
 	verdicts := cellVerdicts(state.Judged)
 	if verdicts != nil {
 		cells.columns = append(cells.columns, left("Series"))
 	}
 	cells.columns = append(cells.columns, left("Why"))
 	for i := range status.Cells {
-		row, why := suiteRow(&status.Cells[i], l)
+		row, why := suiteRow(&status.Cells[i], hasTCP, l)
 		if verdicts != nil {
 			row = append(row, orNone(verdicts[status.Cells[i].Name]))
 		}
@@ -180,8 +184,8 @@ func confirmationProgress(state SuiteState) []fact {
 	return append([]fact{{"Progress", text}}, nowMeasuring(state.Confirming)...)
 }
 
-// suiteRow returns the row of a cell, and why measurements of it failed or have no value.
-func suiteRow(cell *v1alpha1.SuiteCell, l letters) ([]string, string) {
+// suiteRow returns the row of a cell, with or without its goodput of TCP, and why measurements of it failed or have no value.
+func suiteRow(cell *v1alpha1.SuiteCell, hasTCP bool, l letters) ([]string, string) {
 	done := 0
 	var why []string
 	for _, m := range cell.Measurements {
@@ -192,14 +196,18 @@ func suiteRow(cell *v1alpha1.SuiteCell, l letters) ([]string, string) {
 			why = append(why, m.Reason)
 		}
 	}
-	rate, p99 := repeatedRate(cell, l), repeatedP99(cell, l)
-	for _, figure := range []repeatedCell{rate, p99} {
+	row := []string{cell.Name, string(cell.State), fmt.Sprintf("%d/%d", done, len(cell.Measurements)), orNone(cell.Figure)}
+	figures := []repeatedCell{repeatedRate(cell, l), repeatedP99(cell, l)}
+	if hasTCP {
+		figures = append(figures, repeatedGoodput(cell, l))
+	}
+	for _, figure := range figures {
+		row = append(row, figure.text, figure.spread)
 		if figure.leftOut != "" {
 			why = append(why, figure.leftOut)
 		}
 	}
-	progress := fmt.Sprintf("%d/%d", done, len(cell.Measurements))
-	return []string{cell.Name, string(cell.State), progress, orNone(cell.Figure), rate.text, rate.spread, p99.text, p99.spread}, strings.Join(why, ", ")
+	return row, strings.Join(why, ", ")
 }
 
 // suiteTimeLeft returns the status's estimate, with what the active run says of itself instead of its plan.
@@ -253,7 +261,7 @@ func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, judged *v
 	out := csv.NewWriter(w)
 	// An error stays in the writer until the call of Error.
 	_ = out.Write(slices.Concat([]string{"suiteRun", "cell"}, prefixed("axis:", names), []string{
-		"repeat", "run", "state", "attempts", "reason", "seconds", "of", "framesPerSecond", "p99Nanoseconds", "rateNote", "p99Note", "cellVerdict", "cellGated",
+		"repeat", "run", "state", "attempts", "reason", "seconds", "of", "framesPerSecond", "p99Nanoseconds", "rateNote", "p99Note", "goodputBitsPerSecond", "goodputNote", "cellVerdict", "cellGated",
 	}))
 	for i := range execution.Status.Cells {
 		cell := &execution.Status.Cells[i]
@@ -271,7 +279,8 @@ func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, judged *v
 				verdict = known
 			}
 			line = append(line, strconv.Itoa(repeat+1), run, string(m.State), fmt.Sprint(m.Attempts), m.Reason, fmt.Sprint(m.Seconds),
-				cell.Figure, optional(m.FramesPerSecond), optional(m.P99Nanoseconds), string(m.RateNote), string(m.P99Note), verdict[0], verdict[1])
+				cell.Figure, optional(m.FramesPerSecond), optional(m.P99Nanoseconds), string(m.RateNote), string(m.P99Note),
+				optional(m.GoodputBitsPerSecond), string(m.GoodputNote), verdict[0], verdict[1])
 			for i := range line {
 				line[i] = series.Inert(line[i])
 			}

@@ -49,6 +49,8 @@ type SuiteDocument struct {
 	Fits []AxisFit `json:"fits,omitempty"`
 	// Crossings say where the cells of two values of an axis change places over the numeric axes.
 	Crossings []AxisCrossing `json:"crossings,omitempty"`
+	// Scalings say how rates grow over the axes that count cores.
+	Scalings []AxisScaling `json:"scalings,omitempty"`
 	// Regression is what the suite says of the series after the execution; absent where they were not judged.
 	Regression *v1alpha1.RegressionStatus `json:"regression,omitempty"`
 	// WrittenBy is the version of the program that wrote the document.
@@ -85,10 +87,12 @@ type SuiteCell struct {
 	Values map[string]v1alpha1.AxisLabel `json:"values,omitempty"`
 	State  v1alpha1.MeasurementState     `json:"state"`
 	// Figure says which size and goal the figures are of. They are the means over the repeats whose figures are values.
-	Figure          string             `json:"figure,omitempty"`
-	FramesPerSecond *int64             `json:"framesPerSecond,omitempty"`
-	P99Nanoseconds  *int64             `json:"p99Nanoseconds,omitempty"`
-	Measurements    []SuiteMeasurement `json:"measurements"`
+	Figure          string `json:"figure,omitempty"`
+	FramesPerSecond *int64 `json:"framesPerSecond,omitempty"`
+	P99Nanoseconds  *int64 `json:"p99Nanoseconds,omitempty"`
+	// GoodputBitsPerSecond is of the first number of TCP connections.
+	GoodputBitsPerSecond *int64             `json:"goodputBitsPerSecond,omitempty"`
+	Measurements         []SuiteMeasurement `json:"measurements"`
 }
 
 // SuiteMeasurement is one repeat of a cell.
@@ -165,7 +169,10 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 	}
 	for i := range status.Cells {
 		cell := &status.Cells[i]
-		described := SuiteCell{Name: cell.Name, Values: cell.Values, State: cell.State, Figure: cell.Figure, FramesPerSecond: cell.FramesPerSecond, P99Nanoseconds: cell.P99Nanoseconds, Measurements: []SuiteMeasurement{}}
+		described := SuiteCell{
+			Name: cell.Name, Values: cell.Values, State: cell.State, Figure: cell.Figure,
+			FramesPerSecond: cell.FramesPerSecond, P99Nanoseconds: cell.P99Nanoseconds, GoodputBitsPerSecond: cell.GoodputBitsPerSecond, Measurements: []SuiteMeasurement{},
+		}
 		for repeat, m := range cell.Measurements {
 			measured := SuiteMeasurement{SuiteMeasurement: m}
 			if m.Attempts > 0 {
@@ -179,7 +186,7 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 		}
 		doc.Cells = append(doc.Cells, described)
 	}
-	doc.Fits, doc.Crossings = fits(doc.Axes, doc.Cells), crossings(doc.Axes, doc.Cells)
+	doc.Fits, doc.Crossings, doc.Scalings = fits(doc.Axes, doc.Cells), crossings(doc.Axes, doc.Cells), scalings(doc.Axes, doc.Cells)
 	return doc
 }
 
@@ -222,7 +229,7 @@ func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocumen
 	if len(doc.Machines) > 0 {
 		parts[0].facts = append(parts[0].facts, fact{"Machine", strings.Join(doc.Machines, "; ")})
 	}
-	for _, part := range []section{matrixSection(execution, l), fitsSection(doc), crossingsSection(doc), suiteVerdicts(doc), suiteFailures(doc)} {
+	for _, part := range []section{matrixSection(execution, l), fitsSection(doc), crossingsSection(doc), scalingsSection(doc), numbersSection(doc), suiteVerdicts(doc), suiteFailures(doc)} {
 		if len(part.rows)+len(part.notes) > 0 {
 			parts = append(parts, part)
 		}
@@ -233,7 +240,7 @@ func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocumen
 // maxMatrixColumns is the most values that the last axis has in a table that people can read.
 const maxMatrixColumns = 12
 
-// matrixSection shows the throughput of the cells over the last axis, where there are two axes or more, or says why it does not. Cells that do not
+// matrixSection shows the throughput of the cells, or the goodput where no cell has another, over the last axis, where there are two axes or more, or says why it does not. Cells that do not
 // have all axes are in the table of cells alone.
 func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, l letters) section {
 	axes := execution.Spec.Template.Matrix.Axes
@@ -256,7 +263,11 @@ func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, l letters) section {
 		return section{title: "Matrix", notes: []string{fmt.Sprintf(
 			"It is left out: the last axis, %s, has %d values, and a table has at most %d. List another axis last, or take the CSV.", last, len(values), maxMatrixColumns)}}
 	}
-	s := section{title: "Matrix, kfps by " + last}
+	figure, unit := repeatedRate, "kfps"
+	if hasGoodput(execution.Status.Cells) && !hasRate(execution.Status.Cells) {
+		figure, unit = repeatedGoodput, "Mbit/s"
+	}
+	s := section{title: "Matrix, " + unit + " by " + last}
 	for _, axis := range rest {
 		s.columns = append(s.columns, left(axis.Name))
 	}
@@ -276,7 +287,7 @@ func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, l letters) section {
 		}
 		// The first has the place: the control cell has the values of the one that it repeats.
 		if place := &rows[key][len(rest)+slices.Index(values, cell.Values[last])]; *place == none {
-			*place = repeatedRate(cell, l).text
+			*place = figure(cell, l).text
 		}
 	}
 	return s

@@ -29,6 +29,25 @@ func repeatedP99(cell *v1alpha1.SuiteCell, l letters) repeatedCell {
 	return repeatedFigure(cell.P99Nanoseconds, cell.Measurements, v1alpha1.SuiteMeasurement.P99, "delays", microseconds, l)
 }
 
+// repeatedGoodput returns what a table shows of a cell's goodput of TCP.
+func repeatedGoodput(cell *v1alpha1.SuiteCell, l letters) repeatedCell {
+	return repeatedFigure(cell.GoodputBitsPerSecond, cell.Measurements, v1alpha1.SuiteMeasurement.Goodput, "goodputs", megabits, l)
+}
+
+// hasGoodput reports whether some of the cells have a goodput of TCP, as a mean or as one that may be no value.
+func hasGoodput(cells []v1alpha1.SuiteCell) bool {
+	return slices.ContainsFunc(cells, func(cell v1alpha1.SuiteCell) bool {
+		return cell.GoodputBitsPerSecond != nil || slices.ContainsFunc(cell.Measurements, func(m v1alpha1.SuiteMeasurement) bool { return m.GoodputBitsPerSecond != nil })
+	})
+}
+
+// hasRate reports the same of the throughput.
+func hasRate(cells []v1alpha1.SuiteCell) bool {
+	return slices.ContainsFunc(cells, func(cell v1alpha1.SuiteCell) bool {
+		return cell.FramesPerSecond != nil || slices.ContainsFunc(cell.Measurements, func(m v1alpha1.SuiteMeasurement) bool { return m.FramesPerSecond != nil })
+	})
+}
+
 func repeatedFigure(
 	mean *int64, repeats []v1alpha1.SuiteMeasurement, of func(v1alpha1.SuiteMeasurement) (*int64, v1alpha1.FigureNote), what string, write func(int64) string, l letters,
 ) repeatedCell {

@@ -46,9 +46,10 @@ type measured struct {
 	estimate *analysis.Estimate
 	note     string
 	problem  string
-	// line and crossing are what the document has.
+	// line, crossing and scaling are what the document has.
 	line     *analysis.LineFit
 	crossing analysis.CrossingResult
+	scaling  *analysis.Scaling
 }
 
 // find measures a finding, and says what the measurement says of what is expected.
@@ -66,6 +67,8 @@ func (f Finding) find(docs map[string]report.SuiteDocument, size Size) (measured
 		m = f.Slope.measure(doc)
 	case f.Ratio != nil:
 		m = f.Ratio.measure(doc)
+	case f.Scaling != nil:
+		m = f.Scaling.measure(doc)
 	default:
 		m = f.Crossing.measure(doc)
 	}
@@ -78,6 +81,8 @@ func (f Finding) find(docs map[string]report.SuiteDocument, size Size) (measured
 		verdict, why = straight(m.line)
 	case f.Crossing != nil:
 		verdict, why = f.Crossing.judge(m)
+	case f.Scaling != nil:
+		verdict, why = f.Scaling.judge(m)
 	case f.Slope != nil:
 		verdict, why = f.Slope.judge(*m.estimate)
 	default:

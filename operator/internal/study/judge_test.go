@@ -65,3 +65,26 @@ func TestJudgeCrossing(t *testing.T) {
 		}
 	}
 }
+
+// TestJudgeScaling checks what is said of where a rate stops growing.
+func TestJudgeScaling(t *testing.T) {
+	at := &analysis.Estimate{Value: 14, Low: 12, High: 14}
+	stops := Scaling{Figure: ScalingStopsAt}
+	for _, tc := range []struct {
+		expected Scaling
+		of       measured
+		want     Verdict
+	}{
+		{stops, measured{estimate: at, scaling: &analysis.Scaling{}}, Reproduced},
+		{stops, measured{scaling: &analysis.Scaling{Growth: analysis.Growth{StillGrows: true}}}, NotReproduced},
+		{stops, measured{scaling: &analysis.Scaling{}}, CannotBeShown},
+		{Scaling{Figure: ScalingStopsAt, Range: Range{Most: new(16.0)}}, measured{estimate: at, scaling: &analysis.Scaling{}}, Reproduced},
+		{Scaling{Figure: ScalingStopsAt, Range: Range{Most: new(13.0)}}, measured{estimate: at, scaling: &analysis.Scaling{}}, CannotBeShown},
+		{Scaling{Figure: ScalingEfficiency, Range: Range{Least: new(0.5)}}, measured{estimate: &analysis.Estimate{Value: 0.64, Low: 0.6, High: 0.68}}, Reproduced},
+		{Scaling{Figure: ScalingEfficiency, Range: Range{Least: new(0.7)}}, measured{estimate: &analysis.Estimate{Value: 0.64, Low: 0.6, High: 0.68}}, NotReproduced},
+	} {
+		if got, why := tc.expected.judge(tc.of); got != tc.want {
+			t.Errorf("%+v of %+v: %s, want %s (%s)", tc.expected, tc.of, got, tc.want, why)
+		}
+	}
+}

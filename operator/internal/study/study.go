@@ -68,6 +68,7 @@ type Measure struct {
 	Slope    *Slope    `json:"slope,omitempty"`
 	Ratio    *Ratio    `json:"ratio,omitempty"`
 	Crossing *Crossing `json:"crossing,omitempty"`
+	Scaling  *Scaling  `json:"scaling,omitempty"`
 }
 
 // Where are values of axes, by the axes' names.
@@ -114,6 +115,34 @@ type Crossing struct {
 	Range
 }
 
+// ScalingFigure is what is asked of how a rate scales.
+type ScalingFigure string
+
+const (
+	// ScalingContention and ScalingCoherency are the coefficients of the Universal Scalability Law, ScalingPeak is where its rate is highest.
+	ScalingContention ScalingFigure = "Contention"
+	ScalingCoherency  ScalingFigure = "Coherency"
+	ScalingPeak       ScalingFigure = "Peak"
+	// ScalingEfficiency is the rate of the largest number as a share of what the smallest one predicts.
+	ScalingEfficiency ScalingFigure = "Efficiency"
+	// ScalingStopsAt is the smallest number that no larger one exceeds by 5 %.
+	ScalingStopsAt ScalingFigure = "StopsAt"
+	// ScalingExtrapolation is what the smallest number predicts for the largest one.
+	ScalingExtrapolation ScalingFigure = "Extrapolation"
+)
+
+var scalingFigures = []ScalingFigure{ScalingContention, ScalingCoherency, ScalingPeak, ScalingEfficiency, ScalingStopsAt, ScalingExtrapolation}
+
+// Scaling is how a rate grows over an axis that counts cores.
+type Scaling struct {
+	Suite  string        `json:"suite"`
+	Of     report.FitOf  `json:"of"`
+	Axis   string        `json:"axis"`
+	Where  Where         `json:"where,omitempty"`
+	Figure ScalingFigure `json:"figure"`
+	Range
+}
+
 // suite returns the name that the measure has for its suite; "" without one.
 func (m Measure) suite() string {
 	switch {
@@ -123,6 +152,8 @@ func (m Measure) suite() string {
 		return m.Ratio.Suite
 	case m.Crossing != nil:
 		return m.Crossing.Suite
+	case m.Scaling != nil:
+		return m.Scaling.Suite
 	}
 	return ""
 }
@@ -200,8 +231,7 @@ func (f Finding) check(suites map[string]string, ids map[string]bool, mayBeEmpty
 		return errors.New("text is missing")
 	}
 	n := 0
-	var of report.FitOf
-	for _, is := range []bool{f.Slope != nil, f.Ratio != nil, f.Crossing != nil} {
+	for _, is := range []bool{f.Slope != nil, f.Ratio != nil, f.Crossing != nil, f.Scaling != nil} {
 		if is {
 			n++
 		}
@@ -210,28 +240,11 @@ func (f Finding) check(suites map[string]string, ids map[string]bool, mayBeEmpty
 		return nil
 	}
 	if n != 1 {
-		return fmt.Errorf("slope, ratio, crossing: it has %d of them, and needs one", n)
+		return fmt.Errorf("slope, ratio, crossing, scaling: it has %d of them, and needs one", n)
 	}
-	allowed := []report.FitOf{report.FitFrameTime, report.FitP99}
-	switch {
-	case f.Slope != nil:
-		if of = f.Slope.Of; f.Slope.Axis == "" {
-			return errors.New("slope.axis is missing")
-		}
-	case f.Ratio != nil:
-		of, allowed = f.Ratio.Of, append(allowed, report.FitRate)
-		if len(f.Ratio.Cell) == 0 || len(f.Ratio.To) == 0 {
-			return errors.New("ratio needs the values of cell and to")
-		}
-	default:
-		c := f.Crossing
-		of, allowed = c.Of, []report.FitOf{report.FitRate, report.FitP99}
-		if c.Axis == "" || c.Between == "" || c.First == "" || c.Second == "" {
-			return errors.New("crossing needs axis, between, first and second")
-		}
-		if results := []analysis.CrossingResult{"", analysis.FirstAbove, analysis.SecondAbove, analysis.Crosses}; !slices.Contains(results, c.Result) {
-			return fmt.Errorf("crossing.result is %q: use %s, %s or %s", c.Result, analysis.FirstAbove, analysis.SecondAbove, analysis.Crosses)
-		}
+	of, allowed, err := f.Measure.check()
+	if err != nil {
+		return err
 	}
 	if !slices.Contains(allowed, of) {
 		return fmt.Errorf("of is %q: use one of %v", of, allowed)
@@ -240,6 +253,39 @@ func (f Finding) check(suites map[string]string, ids map[string]bool, mayBeEmpty
 		return fmt.Errorf("suite is %q, which no size has", f.suite())
 	}
 	return nil
+}
+
+// check returns what the one member is of, and what it may be of, or an error that begins with a field.
+func (m Measure) check() (of report.FitOf, allowed []report.FitOf, err error) {
+	switch {
+	case m.Slope != nil:
+		if m.Slope.Axis == "" {
+			return "", nil, errors.New("slope.axis is missing")
+		}
+		return m.Slope.Of, []report.FitOf{report.FitFrameTime, report.FitP99}, nil
+	case m.Ratio != nil:
+		if len(m.Ratio.Cell) == 0 || len(m.Ratio.To) == 0 {
+			return "", nil, errors.New("ratio needs the values of cell and to")
+		}
+		return m.Ratio.Of, []report.FitOf{report.FitFrameTime, report.FitP99, report.FitRate, report.FitGoodput}, nil
+	case m.Scaling != nil:
+		s := m.Scaling
+		if s.Axis == "" {
+			return "", nil, errors.New("scaling.axis is missing")
+		}
+		if !slices.Contains(scalingFigures, s.Figure) {
+			return "", nil, fmt.Errorf("scaling.figure is %q: use one of %v", s.Figure, scalingFigures)
+		}
+		return s.Of, []report.FitOf{report.FitRate, report.FitGoodput}, nil
+	}
+	c := m.Crossing
+	if c.Axis == "" || c.Between == "" || c.First == "" || c.Second == "" {
+		return "", nil, errors.New("crossing needs axis, between, first and second")
+	}
+	if results := []analysis.CrossingResult{"", analysis.FirstAbove, analysis.SecondAbove, analysis.Crosses}; !slices.Contains(results, c.Result) {
+		return "", nil, fmt.Errorf("crossing.result is %q: use %s, %s or %s", c.Result, analysis.FirstAbove, analysis.SecondAbove, analysis.Crosses)
+	}
+	return c.Of, []report.FitOf{report.FitRate, report.FitP99, report.FitGoodput}, nil
 }
 
 // expects reports whether a claim's measure says what is expected.
@@ -251,6 +297,9 @@ func (m Measure) expects() bool {
 		return m.Ratio.Range != Range{}
 	case m.Crossing != nil:
 		return m.Crossing.Result != ""
+	case m.Scaling != nil:
+		// That it stops at all is something that is expected.
+		return m.Scaling.Figure == ScalingStopsAt || m.Scaling.Range != Range{}
 	}
 	return false
 }

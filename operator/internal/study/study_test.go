@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/analysis"
 	"vnfbench.io/operator/internal/report"
 	"vnfbench.io/operator/internal/study"
 	"vnfbench.io/operator/internal/testing/resultstest"
@@ -79,6 +80,31 @@ func (f firewall) measure(values v1alpha1.Combination, repeat int) v1alpha1.Suit
 	return resultstest.Measured(1e9/(4000+walk+f.byteOf*number(values, "size"))*noise, 0)
 }
 
+// gateways are two that carry so many bits per second with one thread, with more threads as the Universal Scalability Law and a limit say, and plain ones
+// without encryption. A limit of 0 is none. An MTU of 1500 bytes makes all of it so many times smaller.
+type gateways struct{ one, contention, coherency, limit, plain, small float64 }
+
+// published are those of the study, with 20 threads where a suite does not limit them.
+var published = gateways{one: 262.5e6, limit: 3.36e9, plain: 9.3e9, small: 2}
+
+func (g gateways) measure(values v1alpha1.Combination, repeat int) v1alpha1.SuiteMeasurement {
+	n := number(values, "threads")
+	if n == 0 {
+		n = 20
+	}
+	rate := g.one * n / (1 + g.contention*(n-1) + g.coherency*n*(n-1))
+	if g.limit > 0 {
+		rate = min(rate, g.limit)
+	}
+	if values["encryption"] == "without" {
+		rate = g.plain
+	}
+	if values["mtu"] == "1500" {
+		rate /= g.small
+	}
+	return resultstest.Carried(rate * (1 + 0.004*float64(repeat-1)))
+}
+
 // evaluated returns the report of a study.
 func evaluated(t *testing.T, name string, docs []report.SuiteDocument) study.Report {
 	t.Helper()
@@ -110,11 +136,14 @@ func claim(t *testing.T, r study.Report, id string) study.Result {
 	return study.Result{}
 }
 
-// TestStudiesOfSimulatedFirewalls compares the reports of both studies in the lab's size with golden files: the firewalls are such that some claims come
+// TestStudiesOfSimulatedDevices compares the reports of the studies in the lab's size with golden files: the devices are such that some claims come
 // out as published and some do not.
-func TestStudiesOfSimulatedFirewalls(t *testing.T) {
-	for name, device := range map[string]firewall{"rule-cost": {iptables: 2, nftables: 6}, "iptables-nftables": {iptables: 2, nftables: 4, byteOf: 0.2}} {
-		r := evaluated(t, name, execute(t, name, "lab", device.measure))
+func TestStudiesOfSimulatedDevices(t *testing.T) {
+	for name, device := range map[string]resultstest.Device{
+		"rule-cost": firewall{iptables: 2, nftables: 6}.measure, "iptables-nftables": firewall{iptables: 2, nftables: 4, byteOf: 0.2}.measure,
+		"gateway-scaling": gateways{one: 262.5e6, limit: 500e6, plain: 9.3e9, small: 1}.measure,
+	} {
+		r := evaluated(t, name, execute(t, name, "lab", device))
 		var text bytes.Buffer
 		if err := report.WriteParts(&text, r.Parts(), report.FormatTable, report.Options{ASCII: true}); err != nil {
 			t.Fatal(err)
@@ -138,10 +167,12 @@ func TestStudiesOfSimulatedFirewalls(t *testing.T) {
 // TestEveryClaimIsMeasured checks, in both sizes, that each finding and each claim of a study is measured by its suites, except for those of which the
 // study says that they are not.
 func TestEveryClaimIsMeasured(t *testing.T) {
-	for _, name := range []string{"rule-cost", "iptables-nftables"} {
+	for name, device := range map[string]resultstest.Device{
+		"rule-cost": firewall{2, 4, 1}.measure, "iptables-nftables": firewall{2, 4, 1}.measure, "gateway-scaling": gateways{1e9, 0.03, 0.004, 0, 9e9, 2}.measure,
+	} {
 		for _, size := range []string{"full", "lab"} {
 			s := read(t, name)
-			r := evaluated(t, name, execute(t, name, size, firewall{2, 4, 1}.measure))
+			r := evaluated(t, name, execute(t, name, size, device))
 			if r.Size != size || r.Completeness != report.Complete || len(r.Executions) != 2 {
 				t.Errorf("%s/%s: %+v", name, size, r)
 			}
@@ -187,6 +218,63 @@ func TestNotReproduced(t *testing.T) {
 		if faster[id] != study.NotReproduced {
 			t.Errorf("nftables is faster, and each byte costs: %s is %s", id, faster[id])
 		}
+	}
+}
+
+// TestGateways checks that gateways with the published figures reproduce what was published of them, and that those that scale without end and without
+// cost do not.
+func TestGateways(t *testing.T) {
+	ids := []string{"cap", "efficiency", "four", "twice", "plain", "mtu"}
+	r := evaluated(t, "gateway-scaling", execute(t, "gateway-scaling", "full", published.measure))
+	for _, id := range ids {
+		if c := claim(t, r, id); c.Verdict != study.Reproduced {
+			t.Errorf("%+v", c)
+		}
+	}
+	if c := claim(t, r, "cap"); c.Estimate == nil || *c.Estimate != (analysis.Estimate{Value: 14, Low: 12, High: 14}) || c.Why != "each larger number carries less than 5 % more" {
+		t.Errorf("%+v", c)
+	}
+	if c := claim(t, r, "rates"); !strings.HasPrefix(c.Measured, "5250.0 Mbit/s (") || !strings.HasSuffix(c.Measured, ") at 20, where 3360.0 Mbit/s were measured") {
+		t.Errorf("%+v", c)
+	}
+	if a := r.Answer[0]; a.ID != "contention" || !strings.HasPrefix(a.Why, "the points do not follow the law (F test, p = ") {
+		t.Errorf("%+v", a)
+	}
+	free := evaluated(t, "gateway-scaling", execute(t, "gateway-scaling", "full", gateways{one: 1e9, plain: 20e9, small: 1}.measure))
+	for _, id := range []string{"cap", "efficiency", "twice", "plain", "mtu"} {
+		if c := claim(t, free, id); c.Verdict != study.NotReproduced {
+			t.Errorf("%+v", c)
+		}
+	}
+	if c := claim(t, free, "cap"); c.Measured != "it still grows at 20" || c.Why != "the largest number carries more than each other one" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestScalingCannotBeShown checks the reasons for which nothing is said of how gateways scale.
+func TestScalingCannotBeShown(t *testing.T) {
+	docs := execute(t, "gateway-scaling", "full", func(values v1alpha1.Combination, repeat int) v1alpha1.SuiteMeasurement {
+		m := published.measure(values, repeat)
+		if values["streams"] == "20" && values["mtu"] == "9000" {
+			*m.GoodputBitsPerSecond = *m.GoodputBitsPerSecond * int64(repeat+1) / 2
+		}
+		if values["mtu"] == "1500" && values["threads"] == "20" {
+			m.GoodputNote = v1alpha1.NoteDoubtful
+		}
+		return m
+	})
+	r := evaluated(t, "gateway-scaling", docs)
+	if c := claim(t, r, "cap"); c.Verdict != study.CannotBeShown || c.Measured != "not known" || !strings.HasPrefix(c.Why, "neither is shown that it stops") {
+		t.Errorf("%+v", c)
+	}
+	if a := r.Answer[3]; a.ID != "stops-1500" || a.Measured != "14 (12 to 14)" || a.Why != "3 figures are no values, and left out" {
+		t.Errorf("%+v", a)
+	}
+	for i := range docs {
+		docs[i].Scalings = nil
+	}
+	if a := evaluated(t, "gateway-scaling", docs).Answer[0]; a.Why != "the document does not say how Goodput scales over threads at mtu=9000, streams=20" || a.Measured != "" {
+		t.Errorf("%+v", a)
 	}
 }
 
@@ -288,24 +376,27 @@ func TestBadStudies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string][3]string{
-		"an unknown field":    {"title: t", "titel: t", `unknown field "titel"`},
-		"no question":         {"question: q", `question: ""`, "question is missing"},
-		"no sizes":            {"sizes: [{name: lab, suites: {a: suite-a}}]", "sizes: []", "sizes has none"},
-		"other suites":        {"suites: {a: suite-a}}", "suites: {a: suite-a}}, {name: full, suites: {b: suite-b}}", "sizes[1].suites"},
-		"a suite twice":       {"suites: {a: suite-a}}", "suites: {a: suite-a}}, {name: full, suites: {a: suite-a}}", `sizes[1].suites.a: another one is "suite-a", too`},
-		"a size twice":        {"suites: {a: suite-a}}", "suites: {a: suite-a}}, {name: lab, suites: {a: suite-b}}", "sizes[1].name"},
-		"an id twice":         {"id: c", "id: f", `claims[0].id is "f"`},
-		"no text":             {"id: f, text: t", `id: f, text: ""`, "answer[0].text is missing"},
-		"no measure":          {"ratio: {suite: a, of: Rate, cell: {x: \"1\"}, to: {x: \"2\"}, least: 1}", "cannotBeShown: {lab: w}", "claims[0].slope, ratio, crossing: it has 0 of them"},
-		"an unknown suite":    {"slope: {suite: a", "slope: {suite: b", `answer[0].suite is "b"`},
-		"a slope of a rate":   {"of: P99", "of: Rate", `answer[0].of is "Rate"`},
-		"no axis":             {"axis: x", `axis: ""`, "answer[0].slope.axis is missing"},
-		"no cell":             {`cell: {x: "1"}`, "cell: {}", "claims[0].ratio needs the values"},
-		"nothing is expected": {", least: 1", "", "claims[0] says nothing that is expected"},
-		"nothing published":   {"value: v", `value: ""`, "claims[0].value is missing"},
-		"an unknown size":     {"value: v", "value: v, cannotBeShown: {home: w}", "claims[0].cannotBeShown.home"},
-		"a bad crossing":      {"slope: {suite: a, of: P99, axis: x}", "crossing: {suite: a, of: P99, axis: x}", "answer[0].crossing needs axis, between, first and second"},
-		"a bad result":        {"slope: {suite: a, of: P99, axis: x}", "crossing: {suite: a, of: P99, axis: x, between: b, first: c, second: d, result: Above}", `answer[0].crossing.result is "Above"`},
+		"an unknown field":      {"title: t", "titel: t", `unknown field "titel"`},
+		"no question":           {"question: q", `question: ""`, "question is missing"},
+		"no sizes":              {"sizes: [{name: lab, suites: {a: suite-a}}]", "sizes: []", "sizes has none"},
+		"other suites":          {"suites: {a: suite-a}}", "suites: {a: suite-a}}, {name: full, suites: {b: suite-b}}", "sizes[1].suites"},
+		"a suite twice":         {"suites: {a: suite-a}}", "suites: {a: suite-a}}, {name: full, suites: {a: suite-a}}", `sizes[1].suites.a: another one is "suite-a", too`},
+		"a size twice":          {"suites: {a: suite-a}}", "suites: {a: suite-a}}, {name: lab, suites: {a: suite-b}}", "sizes[1].name"},
+		"an id twice":           {"id: c", "id: f", `claims[0].id is "f"`},
+		"no text":               {"id: f, text: t", `id: f, text: ""`, "answer[0].text is missing"},
+		"no measure":            {"ratio: {suite: a, of: Rate, cell: {x: \"1\"}, to: {x: \"2\"}, least: 1}", "cannotBeShown: {lab: w}", "claims[0].slope, ratio, crossing, scaling: it has 0 of them"},
+		"an unknown suite":      {"slope: {suite: a", "slope: {suite: b", `answer[0].suite is "b"`},
+		"a slope of a rate":     {"of: P99", "of: Rate", `answer[0].of is "Rate"`},
+		"no axis":               {"axis: x", `axis: ""`, "answer[0].slope.axis is missing"},
+		"no cell":               {`cell: {x: "1"}`, "cell: {}", "claims[0].ratio needs the values"},
+		"nothing is expected":   {", least: 1", "", "claims[0] says nothing that is expected"},
+		"nothing published":     {"value: v", `value: ""`, "claims[0].value is missing"},
+		"an unknown size":       {"value: v", "value: v, cannotBeShown: {home: w}", "claims[0].cannotBeShown.home"},
+		"a bad crossing":        {"slope: {suite: a, of: P99, axis: x}", "crossing: {suite: a, of: P99, axis: x}", "answer[0].crossing needs axis, between, first and second"},
+		"a scaling of a delay":  {"slope: {suite: a, of: P99, axis: x}", "scaling: {suite: a, of: P99, axis: x, figure: Peak}", `answer[0].of is "P99"`},
+		"no axis to scale over": {"slope: {suite: a, of: P99, axis: x}", "scaling: {suite: a, of: Rate, figure: Peak}", "answer[0].scaling.axis is missing"},
+		"a bad figure":          {"slope: {suite: a, of: P99, axis: x}", "scaling: {suite: a, of: Rate, axis: x, figure: Top}", `answer[0].scaling.figure is "Top"`},
+		"a bad result":          {"slope: {suite: a, of: P99, axis: x}", "crossing: {suite: a, of: P99, axis: x, between: b, first: c, second: d, result: Above}", `answer[0].crossing.result is "Above"`},
 	} {
 		text := strings.Replace(good, change[0], change[1], 1)
 		if _, err := study.Read([]byte(text)); text == good || err == nil || !strings.Contains(err.Error(), change[2]) {

@@ -87,7 +87,7 @@ func axisOf(spec *v1alpha1.Axis) (axis, error) {
 }
 
 func valuesOf(spec *v1alpha1.Axis, field string) ([]value, error) {
-	path, err := parsePath(spec.Path)
+	places, err := parsePath(spec.Path)
 	if err != nil {
 		return nil, measure.Failf(v1alpha1.ReasonInvalidMatrix, "write it as chain[fw].firewall.rules", "%s.path: %w", field, err)
 	}
@@ -112,7 +112,7 @@ func valuesOf(spec *v1alpha1.Axis, field string) ([]value, error) {
 		if _, isText := decoded.(string); !isText || inName == "" {
 			inName = strings.Trim(spec.Name+"-"+inName, "-")
 		}
-		values = append(values, value{v1alpha1.AxisLabel(label), inName, change{field: field + ".path", path: path, value: decoded}})
+		values = append(values, value{v1alpha1.AxisLabel(label), inName, change{field: field + ".path", path: spec.Path, places: places, value: decoded}})
 	}
 	return values, nil
 }

@@ -3,6 +3,7 @@ package suite
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -11,12 +12,14 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
-// change is what a value does to an experiment: it sets a field, or merges a patch.
+// change is what a value does to an experiment: it sets a field in one or more places, or merges a patch.
 type change struct {
 	// field is the one of the suite that the change is written in.
 	field string
-	path  path
-	value any
+	// path is how the suite writes the places.
+	path   string
+	places []path
+	value  any
 	// patch is nil for a change that sets a field.
 	patch map[string]any
 }
@@ -26,8 +29,10 @@ func (c change) apply(document map[string]any) (map[string]any, error) {
 	if c.patch != nil {
 		return merge(document, c.patch), nil
 	}
-	if err := c.path.set(document, runtime.DeepCopyJSONValue(c.value)); err != nil {
-		return nil, measure.Failf(v1alpha1.ReasonAxisPathNotFound, "name a field of spec.template.experiment, and an item of a list by its name", "%s is %q: %w", c.field, c.path.text, err)
+	for _, place := range c.places {
+		if err := place.set(document, runtime.DeepCopyJSONValue(c.value)); err != nil {
+			return nil, measure.Failf(v1alpha1.ReasonAxisPathNotFound, "name a field of spec.template.experiment, and an item of a list by its name", "%s is %q: %w", c.field, c.path, err)
+		}
 	}
 	return document, nil
 }
@@ -35,7 +40,7 @@ func (c change) apply(document map[string]any) (map[string]any, error) {
 // paths returns the fields that the change sets or removes.
 func (c change) paths() []path {
 	if c.patch == nil {
-		return []path{c.path}
+		return c.places
 	}
 	return leaves(path{}, c.patch)
 }
@@ -85,30 +90,46 @@ func merge(document, patch map[string]any) map[string]any {
 type token struct{ field, item string }
 
 // path leads to a field of an experiment.
-type path struct {
-	text   string
-	tokens []token
-}
+type path struct{ tokens []token }
 
-var step = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9]*)(?:\[([a-zA-Z0-9][-a-zA-Z0-9]*)\])?$`)
+// step is a field, or a field with the names of one or more items.
+var step = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9]*)(?:\[([a-zA-Z0-9][-a-zA-Z0-9]*(?:,[a-zA-Z0-9][-a-zA-Z0-9]*)*)\])?$`)
 
-// parsePath reads a path such as chain[fw].firewall.rules.
-func parsePath(text string) (path, error) {
-	p := path{text: text}
+// maxPlaces is how many places a path leads to at most: a chain has at most eight functions.
+const maxPlaces = 8
+
+// parsePath reads a path such as chain[fw].firewall.rules, or chain[gw-west,gw-east].encryptionGateway.threads, which leads to two places.
+func parsePath(text string) ([]path, error) {
+	places := []path{{}}
 	for _, part := range strings.Split(text, ".") {
 		found := step.FindStringSubmatch(part)
 		if found == nil {
-			return p, fmt.Errorf("%q is neither a field nor a field with the name of an item, in the path %q", part, text)
+			return nil, fmt.Errorf("%q is neither a field nor a field with the name of an item, in the path %q", part, text)
 		}
-		p.tokens = append(p.tokens, token{field: found[1]})
-		if found[2] != "" {
-			p.tokens = append(p.tokens, token{item: found[2]})
+		items := strings.Split(found[2], ",")
+		if len(places)*len(items) > maxPlaces {
+			return nil, fmt.Errorf("the path %q leads to more than %d places", text, maxPlaces)
 		}
+		var longer []path
+		for _, place := range places {
+			field := place.child(token{field: found[1]})
+			for i, item := range items {
+				switch {
+				case item == "":
+					longer = append(longer, field)
+				case slices.Contains(items[:i], item):
+					return nil, fmt.Errorf("the path %q names the item %q twice", text, item)
+				default:
+					longer = append(longer, field.child(token{item: item}))
+				}
+			}
+		}
+		places = longer
 	}
-	if p.tokens[len(p.tokens)-1].field == "" {
-		return p, fmt.Errorf("the path %q ends with an item of a list, and a value can only be set to a field", text)
+	if tokens := places[0].tokens; tokens[len(tokens)-1].field == "" {
+		return nil, fmt.Errorf("the path %q ends with an item of a list, and a value can only be set to a field", text)
 	}
-	return p, nil
+	return places, nil
 }
 
 func (p path) String() string {

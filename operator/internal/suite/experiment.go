@@ -92,9 +92,9 @@ func decode(what string, document map[string]any) (experiment *v1alpha1.Experime
 // unknownField returns the error about a field that experiments do not have: it names the path of an axis if the field is on it.
 func unknownField(cell *Cell, err error) error {
 	for _, c := range cell.changes {
-		if c.patch == nil && c.path.leadsThrough(err) {
+		if slices.ContainsFunc(c.places, func(p path) bool { return p.leadsThrough(err) }) {
 			return measure.Failf(v1alpha1.ReasonAxisPathNotFound, "`kubectl explain benchmarkrun.spec.experiment --recursive` lists the fields",
-				"%s is %q, and an experiment has no such field: %w", c.field, c.path.text, err)
+				"%s is %q, and an experiment has no such field: %w", c.field, c.path, err)
 		}
 	}
 	return invalidExperiment(fmt.Sprintf("cell %q", cell.Name), err)

@@ -129,6 +129,35 @@ matrix:
 	}
 }
 
+// TestPathOfTwoItems checks that a value is set in each item that a path names, and that no cell changes another one.
+func TestPathOfTwoItems(t *testing.T) {
+	s, err := Parse(template(t, `
+experiment:
+  testbedRef: {name: lab}
+  chain:
+  - {name: west, function: EncryptionGateway, encryptionGateway: {implementation: Userspace}}
+  - {name: east, function: EncryptionGateway}
+  - {name: r1, function: Router}
+matrix:
+  axes:
+  - {name: threads, kind: Numeric, path: "chain[west,east].encryptionGateway.threads", values: [1, 4]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"threads-1", "threads-4"}, names(s)); diff != "" {
+		t.Error(diff)
+	}
+	for i, threads := range []int32{1, 4} {
+		_, got, err := s.experiment(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if west, east := got.Chain[0].EncryptionGateway, got.Chain[1].EncryptionGateway; *west.Threads != threads || *east.Threads != threads || west.Implementation != v1alpha1.EncryptionUserspace || got.Chain[2].EncryptionGateway != nil {
+			t.Errorf("%+v", got.Chain)
+		}
+	}
+}
+
 // TestProblems checks that each mistake has a reason, and a message that names the field.
 func TestProblems(t *testing.T) {
 	values := func(n int) string {
@@ -164,6 +193,10 @@ func TestProblems(t *testing.T) {
 		"no object":          {axes(`{name: a, path: "startupSeconds.x", values: [1]}`) + "\nexperiment: {startupSeconds: 5, chain: [{name: r, function: Router}]}", v1alpha1.ReasonAxisPathNotFound, "startupSeconds is no object"},
 		"no list":            {axes(`{name: a, path: "traffic[x].y", values: [1]}`), v1alpha1.ReasonAxisPathNotFound, "traffic is no list"},
 		"a path by number":   {axes(`{name: a, path: "chain[0]", values: [1]}`), v1alpha1.ReasonInvalidMatrix, "ends with an item"},
+		"an item twice":      {axes(`{name: a, path: "chain[fw,fw].firewall.rules", values: [1]}`), v1alpha1.ReasonInvalidMatrix, `names the item "fw" twice`},
+		"no second item":     {axes(`{name: a, path: "chain[fw,gw].firewall.rules", values: [1]}`), v1alpha1.ReasonAxisPathNotFound, `chain has no item "gw", and has "fw"`},
+		"no second name":     {axes(`{name: a, path: "chain[fw,].firewall.rules", values: [1]}`), v1alpha1.ReasonInvalidMatrix, "neither a field"},
+		"many places":        {axes(`{name: a, path: "chain[a,b,c].x[a,b,c].y", values: [1]}`), v1alpha1.ReasonInvalidMatrix, "more than 8 places"},
 		"a path with spaces": {axes(`{name: a, path: "chain fw", values: [1]}`), v1alpha1.ReasonInvalidMatrix, "neither a field"},
 		"an equal path":      {axes(rules, `{name: again, path: "chain[fw].firewall.rules", values: [3]}`), v1alpha1.ReasonAxesConflict, `axis "again" replaces chain[fw].firewall.rules, which axis "rules" has set`},
 		"a patch over a path": {axes(rules, `{name: kind, variants: [{name: r, patch: {chain: [{name: fw, function: Router}]}}]}`),

@@ -40,3 +40,30 @@ func TestFiguresThatAreNoValues(t *testing.T) {
 		t.Errorf("floors have a mean: %+v", cells[0])
 	}
 }
+
+// TestGoodput checks that a run of TCP alone has the goodput of its first number of connections and worse direction, and that one in doubt is in no mean.
+func TestGoodput(t *testing.T) {
+	s := newScope(t, 5, 3)
+	cell := &s.execution.Status.Cells[0]
+	for repeat, doubts := range [][]v1alpha1.DoubtCode{nil, {v1alpha1.DoubtEndpointCeiling}, nil} {
+		rate := int64(1000 + 100*repeat)
+		s.run = &v1alpha1.BenchmarkRun{}
+		s.run.Status.TCP = &v1alpha1.TCPResult{Streams: []v1alpha1.TCPStreamsResult{
+			{Streams: 4, Directions: []v1alpha1.TCPDirectionResult{{Direction: "Forward", GoodputBitsPerSecond: 9000}, {Direction: "Reverse", GoodputBitsPerSecond: rate, Doubts: doubts}}},
+			{Streams: 8, Directions: []v1alpha1.TCPDirectionResult{{Direction: "Forward", GoodputBitsPerSecond: 5}}},
+		}}
+		record(&cell.Measurements[repeat], s, decision{})
+		setFigures(cell, s.run)
+	}
+	for repeat, note := range []v1alpha1.FigureNote{"", v1alpha1.NoteDoubtful, ""} {
+		if m := cell.Measurements[repeat]; *m.GoodputBitsPerSecond != int64(1000+100*repeat) || m.GoodputNote != note || m.FramesPerSecond != nil {
+			t.Errorf("%d: %+v", repeat, m)
+		}
+	}
+	if ptr.Deref(cell.GoodputBitsPerSecond, 0) != 1100 || cell.FramesPerSecond != nil || cell.Figure != "" {
+		t.Errorf("%+v", cell)
+	}
+	if short := onlyMeans(s.execution.Status.Cells)[0]; ptr.Deref(short.GoodputBitsPerSecond, 0) != 1100 {
+		t.Errorf("%+v", short)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/controller/reporting"
 	"vnfbench.io/operator/internal/excerpt"
+	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/suite"
 )
 
@@ -110,6 +111,17 @@ func record(m *v1alpha1.SuiteMeasurement, s *scope, d decision) {
 		m.FramesPerSecond, m.RateNote = summary.FramesPerSecond, summary.RateNote
 		m.P99Nanoseconds, m.P99Note = summary.P99Nanoseconds, summary.P99Note
 	}
+	m.GoodputBitsPerSecond, m.GoodputNote = goodput(s.run.Status.TCP)
+}
+
+// goodput returns that of the first number of connections in the worse direction, and why it is no value; nil where there is none.
+func goodput(result *v1alpha1.TCPResult) (*int64, v1alpha1.FigureNote) {
+	if result == nil || len(result.Streams) == 0 {
+		return nil, ""
+	}
+	figures := figure.Results{TCP: result}.Figures()
+	key := v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: result.Streams[0].Streams}
+	return figure.Find(figures, key), figure.NoteOf(figures, key)
 }
 
 // setFigures sets what a cell's figures are and their means.
@@ -119,6 +131,7 @@ func setFigures(cell *v1alpha1.SuiteCell, run *v1alpha1.BenchmarkRun) {
 	}
 	cell.FramesPerSecond = mean(cell.Measurements, v1alpha1.SuiteMeasurement.Rate)
 	cell.P99Nanoseconds = mean(cell.Measurements, v1alpha1.SuiteMeasurement.P99)
+	cell.GoodputBitsPerSecond = mean(cell.Measurements, v1alpha1.SuiteMeasurement.Goodput)
 }
 
 // mean returns that of the figures that are values, or nil where none is.
@@ -150,7 +163,9 @@ func skipRest(cells []v1alpha1.SuiteCell) {
 func onlyMeans(cells []v1alpha1.SuiteCell) []v1alpha1.SuiteCell {
 	short := make([]v1alpha1.SuiteCell, len(cells))
 	for i, c := range cells {
-		short[i] = v1alpha1.SuiteCell{Name: c.Name, State: c.State, Figure: c.Figure, FramesPerSecond: c.FramesPerSecond, P99Nanoseconds: c.P99Nanoseconds}
+		short[i] = v1alpha1.SuiteCell{
+			Name: c.Name, State: c.State, Figure: c.Figure, FramesPerSecond: c.FramesPerSecond, P99Nanoseconds: c.P99Nanoseconds, GoodputBitsPerSecond: c.GoodputBitsPerSecond,
+		}
 	}
 	return short
 }

@@ -51,6 +51,7 @@ func Executed(t testing.TB, file string, device Device) report.SuiteDocument {
 			}
 		}
 		status.State = suite.StateOf(status.Measurements)
+		status.GoodputBitsPerSecond = mean(status.Measurements, v1alpha1.SuiteMeasurement.Goodput)
 		status.FramesPerSecond, status.P99Nanoseconds = mean(status.Measurements, v1alpha1.SuiteMeasurement.Rate), mean(status.Measurements, v1alpha1.SuiteMeasurement.P99)
 		e.Status.Cells = append(e.Status.Cells, status)
 	}
@@ -86,4 +87,9 @@ func Measured(framesPerSecond, p99Nanoseconds float64) v1alpha1.SuiteMeasurement
 		m.P99Nanoseconds = new(int64(p99Nanoseconds))
 	}
 	return m
+}
+
+// Carried returns a measurement of TCP that succeeded.
+func Carried(bitsPerSecond float64) v1alpha1.SuiteMeasurement {
+	return v1alpha1.SuiteMeasurement{State: v1alpha1.MeasurementSucceeded, Reason: v1alpha1.ReasonSucceeded, GoodputBitsPerSecond: new(int64(bitsPerSecond))}
 }

@@ -1,0 +1,79 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"strings"
+
+	"vnfbench.io/operator/internal/analysis"
+	"vnfbench.io/operator/internal/report"
+)
+
+func (s Scaling) measure(doc report.SuiteDocument) measured {
+	for _, found := range doc.Scalings {
+		if found.Axis != s.Axis || found.Of != s.Of || !maps.Equal(found.Others, s.Where) {
+			continue
+		}
+		if found.Scaling == nil {
+			return measured{problem: fmt.Sprintf("nothing is known of how it scales over %s at %s: %s", s.Axis, s.Where, cmp.Or(found.Problem, "the document says nothing of it"))}
+		}
+		m := s.figure(found)
+		m.scaling = found.Scaling
+		if found.LeftOut > 0 {
+			m.note = strings.TrimPrefix(fmt.Sprintf("%s; %d figures are no values, and left out", m.note, found.LeftOut), "; ")
+		}
+		return m
+	}
+	return measured{problem: fmt.Sprintf("the document does not say how %s scales over %s at %s", s.Of, s.Axis, s.Where)}
+}
+
+// figure returns what is asked of a scaling, which is there.
+func (s Scaling) figure(found report.AxisScaling) measured {
+	scaling, last := found.Scaling, found.Scaling.Last()
+	at := " at " + report.Significant(last.Number)
+	switch s.Figure {
+	case ScalingEfficiency:
+		return measured{words: withInterval(last.Efficiency, "") + at, estimate: &last.Efficiency}
+	case ScalingExtrapolation:
+		e := last.Extrapolated
+		return measured{
+			words:    fmt.Sprintf("%s (%s to %s)%s, where %s were measured", s.Of.InUnit(e.Value), s.Of.InUnit(e.Low), s.Of.InUnit(e.High), at, s.Of.InUnit(last.Mean)),
+			estimate: &e,
+		}
+	case ScalingStopsAt:
+		m := measured{words: found.StopsInWords(), estimate: scaling.StopsAt}
+		if m.estimate != nil {
+			m.words = withInterval(*m.estimate, "")
+		}
+		return m
+	}
+	law := scaling.Law
+	if law == nil {
+		return measured{problem: "no law is fitted: " + cmp.Or(scaling.LawProblem, "the document has none")}
+	}
+	m := measured{estimate: map[ScalingFigure]*analysis.Estimate{ScalingContention: &law.Contention, ScalingCoherency: &law.Coherency, ScalingPeak: law.Peak}[s.Figure]}
+	if m.estimate == nil {
+		return measured{problem: "the law has no peak: nothing shows that it has a coherency above 0"}
+	}
+	m.words = withInterval(*m.estimate, "")
+	if !law.IsLaw() {
+		m.note = fmt.Sprintf("the points do not follow the law (F test, p = %s)", report.Significant(*law.LackOfFit))
+	}
+	return m
+}
+
+// judge compares what was measured with what is expected. Of where it stops, that is at least that it does.
+func (s Scaling) judge(m measured) (Verdict, string) {
+	switch {
+	case s.Figure != ScalingStopsAt:
+		return s.Range.judge(*m.estimate)
+	case m.estimate == nil && m.scaling.StillGrows:
+		return NotReproduced, "the largest number carries more than each other one"
+	case m.estimate == nil:
+		return CannotBeShown, "neither is shown that it stops nor that it still grows: more repeats make the intervals narrower"
+	case s.Range == Range{}:
+		return Reproduced, "each larger number carries less than 5 % more"
+	}
+	return s.Range.judge(*m.estimate)
+}
