@@ -128,6 +128,21 @@ func Worst(figures []Figure, key v1alpha1.FigureKey) *Figure {
 	return worst
 }
 
+// NoteOf returns why a figure is no value; "" where it is one. Points of series follow the same rule.
+func NoteOf(figures []Figure, key v1alpha1.FigureKey) v1alpha1.FigureNote {
+	switch worst := Worst(figures, key); {
+	case worst == nil:
+		return v1alpha1.NoteDoubtful
+	case worst.Bound == AtLeast:
+		return v1alpha1.NoteAtLeast
+	case worst.Bound == AtMost:
+		return v1alpha1.NoteAtMost
+	case len(worst.Doubts) > 0:
+		return v1alpha1.NoteDoubtful
+	}
+	return ""
+}
+
 // Difference returns (after - before) / before in parts per million, rounded toward
 // zero; nil where one of the two is missing, or before is 0.
 func Difference(before, after *int64) *int64 {

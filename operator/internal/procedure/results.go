@@ -295,7 +295,7 @@ func summary(instr measure.Instructions, frames []v1alpha1.FrameResult) *v1alpha
 	if len(first.Throughput) > 0 {
 		rate := first.Throughput[0].FramesPerSecond
 		out.Goal, out.FramesPerSecond = first.Throughput[0].Goal, &rate
-		out.RateNote = noteOf(figures, v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Size: first.Size, Goal: out.Goal})
+		out.RateNote = figure.NoteOf(figures, v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Size: first.Size, Goal: out.Goal})
 	}
 	if instr.Latency == nil || len(first.Latency) == 0 {
 		return out
@@ -311,23 +311,8 @@ func summary(instr measure.Instructions, frames []v1alpha1.FrameResult) *v1alpha
 		worst = max(worst, d.Latency.P99Nanoseconds)
 	}
 	out.Load, out.P99Nanoseconds = last.Load, &worst
-	out.P99Note = noteOf(figures, v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Size: first.Size, Load: last.Load})
+	out.P99Note = figure.NoteOf(figures, v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Size: first.Size, Load: last.Load})
 	return out
-}
-
-// noteOf returns why a figure is no value; "" where it is one. Points of series follow the same rule.
-func noteOf(figures []figure.Figure, key v1alpha1.FigureKey) v1alpha1.FigureNote {
-	switch worst := figure.Worst(figures, key); {
-	case worst == nil:
-		return v1alpha1.NoteDoubtful
-	case worst.Bound == figure.AtLeast:
-		return v1alpha1.NoteAtLeast
-	case worst.Bound == figure.AtMost:
-		return v1alpha1.NoteAtMost
-	case len(worst.Doubts) > 0:
-		return v1alpha1.NoteDoubtful
-	}
-	return ""
 }
 
 // lossPartsPerMillion rounds up: a trial that lost a frame never shows 0.
