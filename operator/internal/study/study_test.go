@@ -128,6 +128,7 @@ var simulated = map[string]struct {
 	"rule-cost":         {firewall{iptables: 2, nftables: 6}.measure, nothing, 2},
 	"iptables-nftables": {firewall{iptables: 2, nftables: 4, byteOf: 0.2}.measure, nothing, 2},
 	"vcpe":              {unmeasured, platform{}.delays, 3},
+	"nics":              {virtualFirewall{}.measure, virtualFirewall{}.delays, 3},
 }
 
 // unmeasured is a device of which the table has no figure.
