@@ -12,8 +12,11 @@ if [ -z "$study" ] || [ ! -e "$folder/study.yaml" ]; then
 fi
 # The plugin ends by itself at an interrupt, and the script has to, too.
 trap 'exit 130' INT
+# Some studies have virtual machines in their lab size.
+machines=
+if grep -rq 'runtime: VirtualMachine' "$folder/lab"; then machines=KUBEVIRT=1; fi
 # shellcheck source=test/scripts/with-lab.sh
-. test/scripts/with-lab.sh
+. test/scripts/with-lab.sh ${machines:+"$machines"}
 namespace=vnfbench-studies
 vnfbench() { bin/kubectl-vnfbench "$1" -n "$namespace" "${@:2}"; }
 
@@ -32,7 +35,7 @@ verdict=0
 documents=()
 mkdir -p bin
 for suite in $suites; do
-  step "Measuring $suite (the suites share a testbed, so one run is measured at a time)"
+  step "Measuring $suite (one run is measured at a time)"
   vnfbench suite "$suite" --watch || verdict=$?
   document=bin/study-$study-$suite.json
   if vnfbench report "suite/$suite" -o json --output-file "$document"; then

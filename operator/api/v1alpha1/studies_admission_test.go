@@ -2,6 +2,7 @@ package v1alpha1_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	builder "k8s.io/cli-runtime/pkg/resource"
+	kubevirtv1 "kubevirt.io/api/core/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/plan"
@@ -25,8 +27,9 @@ import (
 const (
 	studies    = "../../../config/studies"
 	studyPages = "../../../docs/studies"
-	// startOfRun is what a run of the lab takes in addition to its trials: the pods start and end, and are deleted.
-	startOfRun = 20 * time.Second
+	// startOfRun is what a run of the lab takes in addition to its trials: the pods start and end, and are deleted. A virtual machine boots, too.
+	startOfRun        = 20 * time.Second
+	startOfMachineRun = 60 * time.Second
 	// mostOfLab is how long the lab's size of a study takes at most.
 	mostOfLab = 30 * time.Minute
 )
@@ -54,14 +57,23 @@ func rendered(t *testing.T, folder string) []*unstructured.Unstructured {
 // clusterOf returns the nodes that a size of a study is for: one, or two with network cards.
 func clusterOf(size string) []corev1.Node {
 	if size == "lab" {
-		return []corev1.Node{nodeOf("lab", "2")}
+		node := nodeOf("lab", "2")
+		node.Labels[kubevirtv1.NodeSchedulable] = "true"
+		return []corev1.Node{node}
 	}
 	generator, device := nodeOf("gen-1", "16"), nodeOf("dut-1", "48")
 	generator.Labels["vnfbench.io/role"], device.Labels["vnfbench.io/role"] = "generator", "device"
 	for _, name := range []string{"west", "east"} {
 		plantest.Offer(&generator, "openshift.io/gen_"+name, 1)
 		plantest.Offer(&device, "openshift.io/dut_"+name, 4)
+		plantest.Offer(&device, "openshift.io/vm_"+name, 4)
 	}
+	plantest.Offer(&device, "hugepages-1Gi", 16<<30)
+	device.Status.Allocatable[corev1.ResourceMemory], device.Status.Capacity[corev1.ResourceMemory] = resource.MustParse("64Gi"), resource.MustParse("64Gi")
+	for _, label := range []string{kubevirtv1.NodeSchedulable, kubevirtv1.CPUManager} {
+		device.Labels[label] = "true"
+	}
+	device.Labels[kubevirtv1.RealtimeLabel] = ""
 	return []corev1.Node{device, generator}
 }
 
@@ -100,8 +112,7 @@ func TestStudies(t *testing.T) {
 		}
 		for _, size := range of.Sizes {
 			t.Run(of.Name+"/"+size.Name, func(t *testing.T) {
-				measurements, trials := planStudy(t, of, size)
-				whole := trials + time.Duration(measurements)*startOfRun
+				measurements, trials, whole := planStudy(t, of, size)
 				row := fmt.Sprintf("| `%s` | %d | %s | %s |", size.Name, measurements, roughly(trials), roughly(whole))
 				t.Log(row)
 				if size.Name == "lab" && whole > mostOfLab {
@@ -132,10 +143,14 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
 }
 
-// planStudy admits and plans one size of a study, and returns the number of measurements and how long their trials take.
-func planStudy(t *testing.T, of study.Study, size study.Size) (measurements int, trials time.Duration) {
+// planStudy admits and plans one size of a study, and returns the number of measurements, and how long their trials take without and with the start of
+// the runs.
+func planStudy(t *testing.T, of study.Study, size study.Size) (measurements int, trials, whole time.Duration) {
 	t.Helper()
 	testbeds, namespaces, found := map[string]*v1alpha1.Testbed{}, map[string]bool{}, map[string]bool{}
+	in := plantest.Input(0)
+	in.Nodes, in.KubeVirt, in.NetworkResources = clusterOf(size.Name), true, map[string]string{}
+	maps.Copy(in.Networks, existingNetworks)
 	all := rendered(t, filepath.Join(studies, of.Name, size.Name))
 	// An execution waits for a Testbed that comes after its suite.
 	isSuite := func(o *unstructured.Unstructured) bool { return o.GetKind() == "BenchmarkSuite" }
@@ -152,13 +167,19 @@ func planStudy(t *testing.T, of study.Study, size study.Size) (measurements int,
 				t.Fatal(err)
 			}
 			testbeds[o.GetName()] = testbed
+		case "NetworkAttachmentDefinition":
+			// The cluster of the test does not have the kind.
+			in.Networks[o.GetName()] = true
+			if resourceName := o.GetAnnotations()["k8s.v1.cni.cncf.io/resourceName"]; resourceName != "" {
+				in.NetworkResources[o.GetName()] = resourceName
+			}
 		case "BenchmarkSuite":
 			if !namespaces[o.GetNamespace()] {
 				t.Errorf("%s is in namespace %q, which is none of %v before it", o.GetName(), o.GetNamespace(), namespaces)
 			}
 			found[o.GetName()] = true
-			n, d := planSuite(t, o, testbeds, clusterOf(size.Name))
-			measurements, trials = measurements+n, trials+d
+			n, d, w := planSuite(t, o, testbeds, in)
+			measurements, trials, whole = measurements+n, trials+d, whole+w
 		default:
 			t.Errorf("the study has a %s", o.GetKind())
 		}
@@ -172,11 +193,11 @@ func planStudy(t *testing.T, of study.Study, size study.Size) (measurements int,
 	if len(found) > 0 {
 		t.Errorf("the study does not name %v", found)
 	}
-	return measurements, trials
+	return measurements, trials, whole
 }
 
 // planSuite admits a suite, and admits and plans a run of each of its cells.
-func planSuite(t *testing.T, o *unstructured.Unstructured, testbeds map[string]*v1alpha1.Testbed, nodes []corev1.Node) (measurements int, trials time.Duration) {
+func planSuite(t *testing.T, o *unstructured.Unstructured, testbeds map[string]*v1alpha1.Testbed, in plan.Input) (measurements int, trials, whole time.Duration) {
 	t.Helper()
 	// The namespace is there only where the study is applied.
 	o.SetNamespace("default")
@@ -205,8 +226,7 @@ func planSuite(t *testing.T, o *unstructured.Unstructured, testbeds map[string]*
 		if err := convert(admitted, run); err != nil {
 			t.Fatal(err)
 		}
-		in := plantest.Input(0)
-		in.Run, in.Testbed, in.Nodes, in.Networks = run, testbeds[run.TestbedName()], nodes, existingNetworks
+		in.Run, in.Testbed = run, testbeds[run.TestbedName()]
 		if in.Testbed == nil {
 			t.Fatalf("%s names testbed %q, which the study does not have", o.GetName(), run.TestbedName())
 		}
@@ -214,9 +234,13 @@ func planSuite(t *testing.T, o *unstructured.Unstructured, testbeds map[string]*
 		if err != nil {
 			t.Fatalf("%s: %v", cell.Name, err)
 		}
-		repeats := int(of.Spec.Template.Repeats)
+		repeats, start := int(of.Spec.Template.Repeats), startOfRun
+		if slices.ContainsFunc(run.Spec.Experiment.Chain, func(f v1alpha1.NetworkFunction) bool { return f.Runtime == v1alpha1.RuntimeVirtualMachine }) {
+			start = startOfMachineRun
+		}
+		one := time.Duration(procedure.Progress(made.Instructions, nil).RemainingSeconds) * time.Second
 		measurements += repeats
-		trials += time.Duration(repeats) * time.Duration(procedure.Progress(made.Instructions, nil).RemainingSeconds) * time.Second
+		trials, whole = trials+time.Duration(repeats)*one, whole+time.Duration(repeats)*(one+start)
 	}
-	return measurements, trials
+	return measurements, trials, whole
 }

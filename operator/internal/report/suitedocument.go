@@ -13,6 +13,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/acceptance"
+	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/suite"
 )
 
@@ -104,19 +105,50 @@ type SuiteMeasurement struct {
 	Message string `json:"message,omitempty"`
 	// Acceptance are the verdicts of its run; absent where it was deleted.
 	Acceptance []v1alpha1.Verdict `json:"acceptance,omitempty"`
+	// Figures are those of the verdicts that have a value; absent where its run was deleted.
+	Figures []CriterionFigure `json:"figures,omitempty"`
+}
+
+// CriterionFigure is a figure that a criterion names.
+type CriterionFigure struct {
+	Criterion string `json:"criterion"`
+	// Value is in the unit of the metric. Note says why it is no value; absent where it is one.
+	Value int64               `json:"value"`
+	Note  v1alpha1.FigureNote `json:"note,omitempty"`
 }
 
 // RunOutcome is what a document of an execution takes from a BenchmarkRun.
 type RunOutcome struct {
 	Message    string
 	Acceptance []v1alpha1.Verdict
+	// Figures are those of the verdicts.
+	Figures []CriterionFigure
 	// Machine describes the node that the chain was on; "" where that is not known.
 	Machine string
 }
 
 // OutcomeOf returns what a document of an execution takes from a run.
 func OutcomeOf(run *v1alpha1.BenchmarkRun) RunOutcome {
-	return RunOutcome{outcome(run.Status.Conditions, v1alpha1.ConditionSucceeded).Message, slices.Clone(run.Status.Acceptance), machineOf(run)}
+	return RunOutcome{
+		Message:    outcome(run.Status.Conditions, v1alpha1.ConditionSucceeded).Message,
+		Acceptance: slices.Clone(run.Status.Acceptance), Figures: criterionFigures(run), Machine: machineOf(run),
+	}
+}
+
+// criterionFigures returns the figures of a run's verdicts. A verdict passes where a doubt is on the side that meets the threshold, so it does not say
+// whether the figure is a value.
+func criterionFigures(run *v1alpha1.BenchmarkRun) []CriterionFigure {
+	if len(run.Status.Acceptance) == 0 {
+		return nil
+	}
+	var out []CriterionFigure
+	all := figure.Of(run.Status)
+	for _, verdict := range run.Status.Acceptance {
+		if value := figure.Find(all, verdict.FigureKey); value != nil {
+			out = append(out, CriterionFigure{verdict.Criterion, *value, figure.NoteOf(all, verdict.FigureKey)})
+		}
+	}
+	return out
 }
 
 // machineOf describes the node that a run's chain was on, as "Example CPU, 8 CPUs, 6.12.0".
@@ -177,7 +209,7 @@ func BuildSuite(execution *v1alpha1.BenchmarkSuiteRun, runs map[string]RunOutcom
 			measured := SuiteMeasurement{SuiteMeasurement: m}
 			if m.Attempts > 0 {
 				measured.Run = suite.RunName(execution.Name, cell.Name, repeat+1, int(m.Attempts))
-				measured.Acceptance = runs[measured.Run].Acceptance
+				measured.Acceptance, measured.Figures = runs[measured.Run].Acceptance, runs[measured.Run].Figures
 			}
 			if m.State == v1alpha1.MeasurementFailed {
 				measured.Message = runs[measured.Run].Message

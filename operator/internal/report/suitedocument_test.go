@@ -166,6 +166,29 @@ func TestSuiteJSON(t *testing.T) {
 	}
 }
 
+// TestFiguresOfCriteria checks that a document has the figures that criteria name, whether or not their verdicts say that they are values.
+func TestFiguresOfCriteria(t *testing.T) {
+	load := func(name string, doubts ...v1alpha1.DoubtCode) v1alpha1.LatencyResult {
+		direction := v1alpha1.LatencyDirectionResult{DirectionResult: v1alpha1.DirectionResult{
+			Direction: "Forward", SentFrames: 1000, ReceivedFrames: 1000, Latency: v1alpha1.Delays{Samples: 1000, MinNanoseconds: 1, MeanNanoseconds: 700, MaxNanoseconds: 9000},
+		}}
+		return v1alpha1.LatencyResult{Load: name, IntendedFramesPerSecond: 1000, TrialMilliseconds: 1000, Directions: []v1alpha1.LatencyDirectionResult{direction}, Doubts: doubts}
+	}
+	verdict := func(criterion, load string) v1alpha1.Verdict {
+		return v1alpha1.Verdict{Criterion: criterion, Result: v1alpha1.VerdictPassed, FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyMean, Size: "64", Load: load}}
+	}
+	run := &v1alpha1.BenchmarkRun{}
+	run.Status.Results = []v1alpha1.FrameResult{{Size: "64", Latency: []v1alpha1.LatencyResult{load("calm"), load("held", v1alpha1.DoubtUnsteadyPacing)}}}
+	if got := OutcomeOf(run).Figures; got != nil {
+		t.Errorf("without criteria: %+v", got)
+	}
+	run.Status.Acceptance = []v1alpha1.Verdict{verdict("a", "calm"), verdict("b", "held"), verdict("c", "missing")}
+	want := []CriterionFigure{{Criterion: "a", Value: 700}, {Criterion: "b", Value: 700, Note: v1alpha1.NoteDoubtful}}
+	if diff := cmp.Diff(want, OutcomeOf(run).Figures); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestMachines checks that a document says what the runs were made on, each machine once.
 func TestMachines(t *testing.T) {
 	run := &v1alpha1.BenchmarkRun{}

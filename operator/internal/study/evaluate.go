@@ -32,12 +32,14 @@ type Result struct {
 	// Published is the value that was published, and Verdict what the measurement says of it; absent for a finding.
 	Published string  `json:"published,omitempty"`
 	Verdict   Verdict `json:"verdict,omitempty"`
-	// Measured is in words, Estimate the figure with its 95 % interval: nanoseconds for one unit of the axis, a multiple, or where two cross. They
-	// are absent where there is none.
+	// Measured is in words, Estimate the figure with its 95 % interval: nanoseconds for one unit of the axis, a multiple, where two cross, or an
+	// amount. They are absent where there is none.
 	Measured string             `json:"measured,omitempty"`
 	Estimate *analysis.Estimate `json:"estimate,omitempty"`
 	// Why says what the verdict follows from, or why nothing was measured.
 	Why string `json:"why,omitempty"`
+	// Steps are what each value of an axis changes; absent for other findings.
+	Steps []analysis.Step `json:"steps,omitempty"`
 }
 
 // measured is what was measured. A problem says why nothing was.
@@ -50,7 +52,11 @@ type measured struct {
 	line     *analysis.LineFit
 	crossing analysis.CrossingResult
 	scaling  *analysis.Scaling
+	steps    []analysis.Step
 }
+
+// inDoubtNote says that a figure is not that of all repeats.
+const inDoubtNote = "figures in doubt are left out"
 
 // find measures a finding, and says what the measurement says of what is expected.
 func (f Finding) find(docs map[string]report.SuiteDocument, size Size) (measured, Verdict, string) {
@@ -69,8 +75,12 @@ func (f Finding) find(docs map[string]report.SuiteDocument, size Size) (measured
 		m = f.Ratio.measure(doc)
 	case f.Scaling != nil:
 		m = f.Scaling.measure(doc)
-	default:
+	case f.Crossing != nil:
 		m = f.Crossing.measure(doc)
+	case f.Amount != nil:
+		m = f.Amount.measure(doc)
+	default:
+		m = f.Steps.measure(doc)
 	}
 	if m.problem != "" {
 		return m, CannotBeShown, m.problem
@@ -85,8 +95,10 @@ func (f Finding) find(docs map[string]report.SuiteDocument, size Size) (measured
 		verdict, why = f.Scaling.judge(m)
 	case f.Slope != nil:
 		verdict, why = f.Slope.judge(*m.estimate)
-	default:
+	case f.Ratio != nil:
 		verdict, why = f.Ratio.judge(*m.estimate)
+	case f.Amount != nil:
+		verdict, why = f.Amount.judge(*m.estimate)
 	}
 	return m, verdict, strings.Join(slices.DeleteFunc([]string{why, m.note}, func(s string) bool { return s == "" }), "; ")
 }
@@ -160,13 +172,13 @@ func (r Ratio) measure(doc report.SuiteDocument) measured {
 	values := [2][]float64{}
 	var note string
 	for i, where := range []Where{r.To, r.Cell} {
-		found, left, err := valuesAt(doc, where, r.Of)
+		found, left, err := valuesAt(doc, where, r.Figure)
 		if err != nil {
 			return measured{problem: err.Error()}
 		}
 		values[i] = found
 		if left > 0 {
-			note = "figures in doubt are left out"
+			note = inDoubtNote
 		}
 	}
 	ratio, err := analysis.Ratio(values[0], values[1])
@@ -178,7 +190,7 @@ func (r Ratio) measure(doc report.SuiteDocument) measured {
 
 // valuesAt returns the values of the cells that have all of some values of axes, and how many figures are in doubt. A bound is an error: without it
 // the mean of the others is wrong.
-func valuesAt(doc report.SuiteDocument, where Where, of report.FitOf) (values []float64, inDoubt int, err error) {
+func valuesAt(doc report.SuiteDocument, where Where, of Figure) (values []float64, inDoubt int, err error) {
 	cells := 0
 	var failed []string
 	for _, cell := range doc.Cells {
@@ -186,7 +198,10 @@ func valuesAt(doc report.SuiteDocument, where Where, of report.FitOf) (values []
 			continue
 		}
 		cells++
-		found, notes := report.Values(cell, of)
+		found, notes, err := of.values(cell)
+		if err != nil {
+			return nil, 0, err
+		}
 		for _, note := range notes {
 			if note != v1alpha1.NoteDoubtful {
 				return nil, 0, fmt.Errorf("%d of %d figures of cell %s are no values, and one is a bound (%s)", len(notes), len(notes)+len(found), cell.Name, note)
@@ -291,12 +306,16 @@ func Evaluate(s Study, docs []report.SuiteDocument) (Report, error) {
 		out.Completeness = report.Partial
 	}
 	for _, f := range s.Answer {
+		if because := f.whyNotShown(size); because != "" {
+			out.Answer = append(out.Answer, Result{ID: f.ID, Text: f.Text, Why: because})
+			continue
+		}
 		m, _, why := f.find(bySuite, size)
-		out.Answer = append(out.Answer, Result{ID: f.ID, Text: f.Text, Measured: m.words, Estimate: m.estimate, Why: whyNothing(m, why)})
+		out.Answer = append(out.Answer, Result{ID: f.ID, Text: f.Text, Measured: m.words, Estimate: m.estimate, Steps: m.steps, Why: whyNothing(m, why)})
 	}
 	for _, c := range s.Claims {
 		m, verdict, why := c.find(bySuite, size)
-		if because := cmp.Or(c.CannotBeShown[size.Name], c.CannotBeShown[AnySize]); because != "" {
+		if because := c.whyNotShown(size); because != "" {
 			verdict, why = CannotBeShown, because
 		}
 		switch verdict {
@@ -307,7 +326,7 @@ func Evaluate(s Study, docs []report.SuiteDocument) (Report, error) {
 		default:
 			out.Counts.CannotBeShown++
 		}
-		out.Claims = append(out.Claims, Result{ID: c.ID, Text: c.Text, Published: c.Value, Verdict: verdict, Measured: m.words, Estimate: m.estimate, Why: why})
+		out.Claims = append(out.Claims, Result{ID: c.ID, Text: c.Text, Published: c.Value, Verdict: verdict, Measured: m.words, Estimate: m.estimate, Steps: m.steps, Why: why})
 	}
 	return out, nil
 }

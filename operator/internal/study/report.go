@@ -81,7 +81,7 @@ func (r Report) Parts() []report.Part {
 	for _, a := range r.Answer {
 		switch {
 		case a.Measured == "":
-			add("Answer", a.Text+": not measured, because "+a.Why)
+			add("Answer", a.Text+": not shown, because "+a.Why)
 		case a.Why != "":
 			add("Answer", a.Text+": "+a.Measured+"; "+a.Why)
 		default:

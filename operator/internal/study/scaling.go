@@ -2,13 +2,26 @@ package study
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"vnfbench.io/operator/internal/analysis"
 	"vnfbench.io/operator/internal/report"
 )
+
+// check returns an error for a scaling without what it needs.
+func (s Scaling) check() error {
+	if s.Axis == "" {
+		return errors.New("scaling.axis is missing")
+	}
+	if !slices.Contains(scalingFigures, s.Figure) {
+		return fmt.Errorf("scaling.figure is %q: use one of %v", s.Figure, scalingFigures)
+	}
+	return Figure{Of: s.Of}.check(report.FitRate, report.FitGoodput)
+}
 
 func (s Scaling) measure(doc report.SuiteDocument) measured {
 	for _, found := range doc.Scalings {

@@ -3,6 +3,7 @@
 package study
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -48,6 +49,8 @@ type Size struct {
 type Finding struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
+	// CannotBeShown says why, by the names of sizes, or by "any" for all of them.
+	CannotBeShown map[string]string `json:"cannotBeShown,omitempty"`
 	Measure
 }
 
@@ -56,8 +59,6 @@ type Claim struct {
 	Finding
 	// Value is what was published.
 	Value string `json:"value"`
-	// CannotBeShown says why, by the names of sizes, or by "any" for all of them.
-	CannotBeShown map[string]string `json:"cannotBeShown,omitempty"`
 }
 
 // AnySize names all sizes at once.
@@ -69,6 +70,8 @@ type Measure struct {
 	Ratio    *Ratio    `json:"ratio,omitempty"`
 	Crossing *Crossing `json:"crossing,omitempty"`
 	Scaling  *Scaling  `json:"scaling,omitempty"`
+	Amount   *Amount   `json:"amount,omitempty"`
+	Steps    *Steps    `json:"steps,omitempty"`
 }
 
 // Where are values of axes, by the axes' names.
@@ -94,10 +97,10 @@ type Slope struct {
 
 // Ratio is a figure of one cell as a multiple of that of another.
 type Ratio struct {
-	Suite string       `json:"suite"`
-	Of    report.FitOf `json:"of"`
-	Cell  Where        `json:"cell"`
-	To    Where        `json:"to"`
+	Suite string `json:"suite"`
+	Figure
+	Cell Where `json:"cell"`
+	To   Where `json:"to"`
 	Range
 }
 
@@ -154,6 +157,10 @@ func (m Measure) suite() string {
 		return m.Crossing.Suite
 	case m.Scaling != nil:
 		return m.Scaling.Suite
+	case m.Amount != nil:
+		return m.Amount.Suite
+	case m.Steps != nil:
+		return m.Steps.Suite
 	}
 	return ""
 }
@@ -198,7 +205,11 @@ func (s Study) check() error {
 	}
 	ids := map[string]bool{}
 	for i, f := range s.Answer {
-		if err := f.check(s.Sizes[0].Suites, ids, false); err != nil {
+		err := f.check(s.Sizes[0].Suites, ids, false)
+		if err == nil {
+			err = f.checkReasons(seen)
+		}
+		if err != nil {
 			return fmt.Errorf("answer[%d].%w", i, err)
 		}
 	}
@@ -212,13 +223,26 @@ func (s Study) check() error {
 		if c.Value == "" {
 			return fmt.Errorf("claims[%d].value is missing: write what was published", i)
 		}
-		for size, why := range c.CannotBeShown {
-			if !seen[size] || why == "" {
-				return fmt.Errorf("claims[%d].cannotBeShown.%s: name a size or %q, and give a reason", i, size, AnySize)
-			}
+		if err := c.checkReasons(seen); err != nil {
+			return fmt.Errorf("claims[%d].%w", i, err)
 		}
 	}
 	return nil
+}
+
+// checkReasons returns an error for a reason of no size, or for none.
+func (f Finding) checkReasons(sizes map[string]bool) error {
+	for size, why := range f.CannotBeShown {
+		if !sizes[size] || why == "" {
+			return fmt.Errorf("cannotBeShown.%s: name a size or %q, and give a reason", size, AnySize)
+		}
+	}
+	return nil
+}
+
+// whyNotShown returns why a size does not show the finding; "" where it does.
+func (f Finding) whyNotShown(size Size) string {
+	return cmp.Or(f.CannotBeShown[size.Name], f.CannotBeShown[AnySize])
 }
 
 // check returns an error that begins with a field of the finding.
@@ -231,7 +255,7 @@ func (f Finding) check(suites map[string]string, ids map[string]bool, mayBeEmpty
 		return errors.New("text is missing")
 	}
 	n := 0
-	for _, is := range []bool{f.Slope != nil, f.Ratio != nil, f.Crossing != nil, f.Scaling != nil} {
+	for _, is := range []bool{f.Slope != nil, f.Ratio != nil, f.Crossing != nil, f.Scaling != nil, f.Amount != nil, f.Steps != nil} {
 		if is {
 			n++
 		}
@@ -240,14 +264,10 @@ func (f Finding) check(suites map[string]string, ids map[string]bool, mayBeEmpty
 		return nil
 	}
 	if n != 1 {
-		return fmt.Errorf("slope, ratio, crossing, scaling: it has %d of them, and needs one", n)
+		return fmt.Errorf("slope, ratio, crossing, scaling, amount, steps: it has %d of them, and needs one", n)
 	}
-	of, allowed, err := f.Measure.check()
-	if err != nil {
+	if err := f.Measure.check(); err != nil {
 		return err
-	}
-	if !slices.Contains(allowed, of) {
-		return fmt.Errorf("of is %q: use one of %v", of, allowed)
 	}
 	if _, known := suites[f.suite()]; !known {
 		return fmt.Errorf("suite is %q, which no size has", f.suite())
@@ -255,37 +275,34 @@ func (f Finding) check(suites map[string]string, ids map[string]bool, mayBeEmpty
 	return nil
 }
 
-// check returns what the one member is of, and what it may be of, or an error that begins with a field.
-func (m Measure) check() (of report.FitOf, allowed []report.FitOf, err error) {
+// check returns an error for a measure without what it needs.
+func (m Measure) check() error {
 	switch {
 	case m.Slope != nil:
 		if m.Slope.Axis == "" {
-			return "", nil, errors.New("slope.axis is missing")
+			return errors.New("slope.axis is missing")
 		}
-		return m.Slope.Of, []report.FitOf{report.FitFrameTime, report.FitP99}, nil
+		return Figure{Of: m.Slope.Of}.check(report.FitFrameTime, report.FitP99)
 	case m.Ratio != nil:
 		if len(m.Ratio.Cell) == 0 || len(m.Ratio.To) == 0 {
-			return "", nil, errors.New("ratio needs the values of cell and to")
+			return errors.New("ratio needs the values of cell and to")
 		}
-		return m.Ratio.Of, []report.FitOf{report.FitFrameTime, report.FitP99, report.FitRate, report.FitGoodput}, nil
+		return m.Ratio.Figure.check(report.FitFrameTime, report.FitP99, report.FitRate, report.FitGoodput)
+	case m.Crossing != nil:
+		c := m.Crossing
+		if c.Axis == "" || c.Between == "" || c.First == "" || c.Second == "" {
+			return errors.New("crossing needs axis, between, first and second")
+		}
+		if results := []analysis.CrossingResult{"", analysis.FirstAbove, analysis.SecondAbove, analysis.Crosses}; !slices.Contains(results, c.Result) {
+			return fmt.Errorf("crossing.result is %q: use %s, %s or %s", c.Result, analysis.FirstAbove, analysis.SecondAbove, analysis.Crosses)
+		}
+		return Figure{Of: c.Of}.check(report.FitRate, report.FitP99, report.FitGoodput)
 	case m.Scaling != nil:
-		s := m.Scaling
-		if s.Axis == "" {
-			return "", nil, errors.New("scaling.axis is missing")
-		}
-		if !slices.Contains(scalingFigures, s.Figure) {
-			return "", nil, fmt.Errorf("scaling.figure is %q: use one of %v", s.Figure, scalingFigures)
-		}
-		return s.Of, []report.FitOf{report.FitRate, report.FitGoodput}, nil
+		return m.Scaling.check()
+	case m.Amount != nil:
+		return m.Amount.check()
 	}
-	c := m.Crossing
-	if c.Axis == "" || c.Between == "" || c.First == "" || c.Second == "" {
-		return "", nil, errors.New("crossing needs axis, between, first and second")
-	}
-	if results := []analysis.CrossingResult{"", analysis.FirstAbove, analysis.SecondAbove, analysis.Crosses}; !slices.Contains(results, c.Result) {
-		return "", nil, fmt.Errorf("crossing.result is %q: use %s, %s or %s", c.Result, analysis.FirstAbove, analysis.SecondAbove, analysis.Crosses)
-	}
-	return c.Of, []report.FitOf{report.FitRate, report.FitP99, report.FitGoodput}, nil
+	return m.Steps.check()
 }
 
 // expects reports whether a claim's measure says what is expected.
@@ -300,6 +317,8 @@ func (m Measure) expects() bool {
 	case m.Scaling != nil:
 		// That it stops at all is something that is expected.
 		return m.Scaling.Figure == ScalingStopsAt || m.Scaling.Range != Range{}
+	case m.Amount != nil:
+		return m.Amount.Range != Range{}
 	}
 	return false
 }

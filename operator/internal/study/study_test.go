@@ -40,6 +40,15 @@ func read(t *testing.T, name string) study.Study {
 // execute returns the documents of the suites of a study's size.
 func execute(t *testing.T, name, size string, device resultstest.Device) []report.SuiteDocument {
 	t.Helper()
+	return executeWithCriteria(t, name, size, device, nothing)
+}
+
+// nothing returns no figures of criteria.
+func nothing(v1alpha1.Combination, int) map[string]float64 { return nil }
+
+// executeWithCriteria returns the same with the figures that criteria name.
+func executeWithCriteria(t *testing.T, name, size string, device resultstest.Device, criteria resultstest.Criteria) []report.SuiteDocument {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, name, size, "*.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +56,7 @@ func execute(t *testing.T, name, size string, device resultstest.Device) []repor
 	var out []report.SuiteDocument
 	for _, file := range files {
 		if filepath.Base(file) != "kustomization.yaml" {
-			out = append(out, resultstest.Executed(t, file, device))
+			out = append(out, resultstest.ExecutedWithCriteria(t, file, device, criteria))
 		}
 	}
 	return out
@@ -136,48 +145,70 @@ func claim(t *testing.T, r study.Report, id string) study.Result {
 	return study.Result{}
 }
 
-// TestStudiesOfSimulatedDevices compares the reports of the studies in the lab's size with golden files: the devices are such that some claims come
-// out as published and some do not.
+// simulated are what is measured of each study: devices of which some claims come out as published and some do not.
+var simulated = map[string]struct {
+	device   resultstest.Device
+	criteria resultstest.Criteria
+	suites   int
+}{
+	"rule-cost":         {firewall{iptables: 2, nftables: 6}.measure, nothing, 2},
+	"iptables-nftables": {firewall{iptables: 2, nftables: 4, byteOf: 0.2}.measure, nothing, 2},
+	"gateway-scaling":   {gateways{one: 262.5e6, limit: 500e6, plain: 9.3e9, small: 1}.measure, nothing, 2},
+	"vcpe":              {unmeasured, platform{}.delays, 3},
+	"nics":              {virtualFirewall{}.measure, virtualFirewall{}.delays, 3},
+}
+
+// unmeasured is a device of which the table has no figure.
+func unmeasured(v1alpha1.Combination, int) v1alpha1.SuiteMeasurement {
+	return resultstest.Measured(0, 0)
+}
+
+// TestStudiesOfSimulatedDevices compares the reports of all studies in the lab's size with golden files.
 func TestStudiesOfSimulatedDevices(t *testing.T) {
-	for name, device := range map[string]resultstest.Device{
-		"rule-cost": firewall{iptables: 2, nftables: 6}.measure, "iptables-nftables": firewall{iptables: 2, nftables: 4, byteOf: 0.2}.measure,
-		"gateway-scaling": gateways{one: 262.5e6, limit: 500e6, plain: 9.3e9, small: 1}.measure,
-	} {
-		r := evaluated(t, name, execute(t, name, "lab", device))
-		var text bytes.Buffer
-		if err := report.WriteParts(&text, r.Parts(), report.FormatTable, report.Options{ASCII: true}); err != nil {
+	for name, of := range simulated {
+		requireGolden(t, name, evaluated(t, name, executeWithCriteria(t, name, "lab", of.device, of.criteria)))
+	}
+}
+
+// requireGolden compares a report with the golden file of that name.
+func requireGolden(t *testing.T, name string, r study.Report) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := report.WriteParts(&text, r.Parts(), report.FormatTable, report.Options{ASCII: true}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(file, text.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join("testdata", name+".txt")
-		if *update {
-			if err := os.WriteFile(file, text.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), text.String()); diff != "" {
-			t.Errorf("%s (-want +got; -update writes it again): %s", file, diff)
-		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text.String()); diff != "" {
+		t.Errorf("%s (-want +got; -update writes it again): %s", file, diff)
 	}
 }
 
 // TestEveryClaimIsMeasured checks, in both sizes, that each finding and each claim of a study is measured by its suites, except for those of which the
 // study says that they are not.
 func TestEveryClaimIsMeasured(t *testing.T) {
-	for name, device := range map[string]resultstest.Device{
-		"rule-cost": firewall{2, 4, 1}.measure, "iptables-nftables": firewall{2, 4, 1}.measure, "gateway-scaling": gateways{1e9, 0.03, 0.004, 0, 9e9, 2}.measure,
-	} {
+	folders, err := filepath.Glob(filepath.Join(folder, "*", study.File))
+	if err != nil || len(folders) != len(simulated) {
+		t.Errorf("%d studies are simulated, and there are %q: %v", len(simulated), folders, err)
+	}
+	for name, of := range simulated {
 		for _, size := range []string{"full", "lab"} {
 			s := read(t, name)
-			r := evaluated(t, name, execute(t, name, size, device))
-			if r.Size != size || r.Completeness != report.Complete || len(r.Executions) != 2 {
+			r := evaluated(t, name, executeWithCriteria(t, name, size, of.device, of.criteria))
+			if r.Size != size || r.Completeness != report.Complete || len(r.Executions) != of.suites {
 				t.Errorf("%s/%s: %+v", name, size, r)
 			}
-			for _, f := range r.Answer {
-				if f.Measured == "" || f.Why != "" {
+			for i, f := range r.Answer {
+				said := s.Answer[i].CannotBeShown[size] + s.Answer[i].CannotBeShown[study.AnySize]
+				if (f.Measured == "") != (said != "") || f.Measured == "" && f.Why != said {
 					t.Errorf("%s/%s: %+v", name, size, f)
 				}
 			}
@@ -384,7 +415,7 @@ func TestBadStudies(t *testing.T) {
 		"a size twice":          {"suites: {a: suite-a}}", "suites: {a: suite-a}}, {name: lab, suites: {a: suite-b}}", "sizes[1].name"},
 		"an id twice":           {"id: c", "id: f", `claims[0].id is "f"`},
 		"no text":               {"id: f, text: t", `id: f, text: ""`, "answer[0].text is missing"},
-		"no measure":            {"ratio: {suite: a, of: Rate, cell: {x: \"1\"}, to: {x: \"2\"}, least: 1}", "cannotBeShown: {lab: w}", "claims[0].slope, ratio, crossing, scaling: it has 0 of them"},
+		"no measure":            {"ratio: {suite: a, of: Rate, cell: {x: \"1\"}, to: {x: \"2\"}, least: 1}", "cannotBeShown: {lab: w}", "claims[0].slope, ratio, crossing, scaling, amount, steps: it has 0 of them"},
 		"an unknown suite":      {"slope: {suite: a", "slope: {suite: b", `answer[0].suite is "b"`},
 		"a slope of a rate":     {"of: P99", "of: Rate", `answer[0].of is "Rate"`},
 		"no axis":               {"axis: x", `axis: ""`, "answer[0].slope.axis is missing"},
@@ -393,10 +424,16 @@ func TestBadStudies(t *testing.T) {
 		"nothing published":     {"value: v", `value: ""`, "claims[0].value is missing"},
 		"an unknown size":       {"value: v", "value: v, cannotBeShown: {home: w}", "claims[0].cannotBeShown.home"},
 		"a bad crossing":        {"slope: {suite: a, of: P99, axis: x}", "crossing: {suite: a, of: P99, axis: x}", "answer[0].crossing needs axis, between, first and second"},
+		"a figure of two":       {"slope: {suite: a, of: P99, axis: x}", "amount: {suite: a, of: P99, criterion: c, cell: {x: \"1\"}, unit: ms, divisor: 1000}", "answer[0].of and criterion: give one of them"},
+		"no unit":               {"slope: {suite: a, of: P99, axis: x}", "amount: {suite: a, of: P99, cell: {x: \"1\"}, divisor: 1000}", "answer[0].amount needs the values of cell, a unit"},
+		"no divisor":            {"slope: {suite: a, of: P99, axis: x}", "amount: {suite: a, of: P99, cell: {x: \"1\"}, unit: ms}", "a divisor above 0"},
+		"steps of nothing":      {"slope: {suite: a, of: P99, axis: x}", "steps: {suite: a, of: P99}", "answer[0].steps.axis is missing"},
+		"steps as a claim":      {"ratio: {suite: a, of: Rate, cell: {x: \"1\"}, to: {x: \"2\"}, least: 1}", "steps: {suite: a, of: Rate, axis: x}", "claims[0] says nothing that is expected"},
+		"no reason":             {"id: f, text: t", "id: f, text: t, cannotBeShown: {lab: \"\"}", "answer[0].cannotBeShown.lab"},
+		"a bad result":          {"slope: {suite: a, of: P99, axis: x}", "crossing: {suite: a, of: P99, axis: x, between: b, first: c, second: d, result: Above}", `answer[0].crossing.result is "Above"`},
 		"a scaling of a delay":  {"slope: {suite: a, of: P99, axis: x}", "scaling: {suite: a, of: P99, axis: x, figure: Peak}", `answer[0].of is "P99"`},
 		"no axis to scale over": {"slope: {suite: a, of: P99, axis: x}", "scaling: {suite: a, of: Rate, figure: Peak}", "answer[0].scaling.axis is missing"},
 		"a bad figure":          {"slope: {suite: a, of: P99, axis: x}", "scaling: {suite: a, of: Rate, axis: x, figure: Top}", `answer[0].scaling.figure is "Top"`},
-		"a bad result":          {"slope: {suite: a, of: P99, axis: x}", "crossing: {suite: a, of: P99, axis: x, between: b, first: c, second: d, result: Above}", `answer[0].crossing.result is "Above"`},
 	} {
 		text := strings.Replace(good, change[0], change[1], 1)
 		if _, err := study.Read([]byte(text)); text == good || err == nil || !strings.Contains(err.Error(), change[2]) {

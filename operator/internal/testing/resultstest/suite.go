@@ -1,6 +1,7 @@
 package resultstest
 
 import (
+	"encoding/json"
 	"os"
 	"testing"
 	"time"
@@ -17,9 +18,17 @@ import (
 // Device says what a repeat of a cell measures, by the values of the cell's axes.
 type Device func(values v1alpha1.Combination, repeat int) v1alpha1.SuiteMeasurement
 
+// Criteria says what the figures of a repeat are that criteria name, by the criteria's names.
+type Criteria func(values v1alpha1.Combination, repeat int) map[string]float64
+
 // Executed returns the document of an execution, begun at Day, of the BenchmarkSuite in a file, whose figures are simulated. The first size is always
 // called 1500, and the goal PDR.
 func Executed(t testing.TB, file string, device Device) report.SuiteDocument {
+	return ExecutedWithCriteria(t, file, device, func(v1alpha1.Combination, int) map[string]float64 { return nil })
+}
+
+// ExecutedWithCriteria returns the same with the figures that the criteria of the suite's cells name.
+func ExecutedWithCriteria(t testing.TB, file string, device Device, criteria Criteria) report.SuiteDocument {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -37,11 +46,21 @@ func Executed(t testing.TB, file string, device Device) report.SuiteDocument {
 	e.Namespace, e.Name, e.UID, e.Labels = of.Namespace, of.Name+"-1", "uid-1", map[string]string{v1alpha1.LabelSuite: of.Name}
 	e.Spec.Template = of.Spec.Template
 	e.Status.Seed, e.Status.StartTime, e.Status.CompletionTime = 1, new(metav1.NewTime(Day)), new(metav1.NewTime(Day.Add(time.Hour)))
-	for _, cell := range parsed.Cells {
+	outcomes := map[string]report.RunOutcome{}
+	for i, cell := range parsed.Cells {
+		names := criteriaOf(t, parsed, i)
 		status := v1alpha1.SuiteCell{Name: cell.Name, Values: cell.Values, Figure: "1500 PDR"}
 		for repeat := range int(of.Spec.Template.Repeats) {
 			m := device(cell.Values, repeat)
 			m.Attempts = 1
+			outcome := report.RunOutcome{}
+			simulated := criteria(cell.Values, repeat)
+			for _, name := range names {
+				if value, has := simulated[name]; has {
+					outcome.Figures = append(outcome.Figures, report.CriterionFigure{Criterion: name, Value: int64(value)})
+				}
+			}
+			outcomes[suite.RunName(e.Name, cell.Name, repeat+1, 1)] = outcome
 			status.Measurements = append(status.Measurements, m)
 			e.Status.Counts.Total++
 			if m.State == v1alpha1.MeasurementFailed {
@@ -60,7 +79,29 @@ func Executed(t testing.TB, file string, device Device) report.SuiteDocument {
 		ended.Status, ended.Reason = metav1.ConditionFalse, v1alpha1.ReasonMeasurementsFailed
 	}
 	e.Status.Conditions = []metav1.Condition{ended, {Type: v1alpha1.ConditionPlanned, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSucceeded}}
-	return report.BuildSuite(e, map[string]report.RunOutcome{}, nil, "1.2.3", Day.Add(time.Hour))
+	return report.BuildSuite(e, outcomes, nil, "1.2.3", Day.Add(time.Hour))
+}
+
+// criteriaOf returns the names of the criteria of a cell.
+func criteriaOf(t testing.TB, parsed *suite.Suite, cell int) []string {
+	t.Helper()
+	experiment, err := parsed.Experiment(cell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(experiment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var of struct{ Acceptance []v1alpha1.Criterion }
+	if err := json.Unmarshal(text, &of); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, criterion := range of.Acceptance {
+		names = append(names, criterion.Name)
+	}
+	return names
 }
 
 // mean returns that of the figures that are values; nil where none is.

@@ -1,0 +1,89 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"strings"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/analysis"
+	"vnfbench.io/operator/internal/report"
+)
+
+// Steps is what each value of an axis changes, compared with the one before it in the order of the matrix. It expects nothing.
+type Steps struct {
+	Suite string `json:"suite"`
+	Figure
+	Axis string `json:"axis"`
+	// Where are the values of the other axes.
+	Where Where `json:"where,omitempty"`
+}
+
+func (s Steps) check() error {
+	if s.Axis == "" {
+		return errors.New("steps.axis is missing")
+	}
+	return s.Figure.check(report.FitFrameTime, report.FitP99, report.FitRate)
+}
+
+func (s Steps) measure(doc report.SuiteDocument) measured {
+	levels, inDoubt, err := s.levels(doc)
+	if err != nil {
+		return measured{problem: err.Error()}
+	}
+	steps, err := analysis.Steps(levels)
+	if err != nil {
+		return measured{problem: err.Error()}
+	}
+	m := measured{steps: steps, words: stepsInWords(steps)}
+	if inDoubt > 0 {
+		m.note = inDoubtNote
+	}
+	return m
+}
+
+// levels returns the cells over the axis, each with its repeats, and how many figures are in doubt. The control cell has the values of another one, and
+// is left out.
+func (s Steps) levels(doc report.SuiteDocument) (out []analysis.Setting, inDoubt int, err error) {
+	seen := map[v1alpha1.AxisLabel]bool{}
+	for _, cell := range doc.Cells {
+		level, has := cell.Values[s.Axis]
+		others := maps.Clone(cell.Values)
+		delete(others, s.Axis)
+		if !has || seen[level] || !maps.Equal(others, map[string]v1alpha1.AxisLabel(s.Where)) {
+			continue
+		}
+		seen[level] = true
+		next := analysis.Setting{Name: string(level)}
+		for _, m := range cell.Measurements {
+			values, notes, err := s.Figure.values(report.SuiteCell{Name: cell.Name, Measurements: []report.SuiteMeasurement{m}})
+			switch {
+			case err != nil:
+				return nil, 0, err
+			case len(values) == 1:
+				next.Values = append(next.Values, values[0])
+			case len(notes) == 1 && notes[0] != v1alpha1.NoteDoubtful:
+				return nil, 0, fmt.Errorf("a figure of cell %s is a bound (%s)", cell.Name, notes[0])
+			default:
+				next.Values, inDoubt = append(next.Values, math.NaN()), inDoubt+len(notes)
+			}
+		}
+		out = append(out, next)
+	}
+	return out, inDoubt, nil
+}
+
+// stepsInWords writes steps as "pinned -12 % (-15 to -9), quiet no effect is shown, +1 % (-2 to 4)".
+func stepsInWords(steps []analysis.Step) string {
+	var words []string
+	for _, step := range steps {
+		what := step.To
+		if step.Share.IsZeroPossible() {
+			what += " no effect is shown,"
+		}
+		words = append(words, fmt.Sprintf("%s %+.3g %% (%s to %s)", what, 100*step.Share.Value, report.Significant(100*step.Share.Low), report.Significant(100*step.Share.High)))
+	}
+	return strings.Join(words, ", ")
+}
