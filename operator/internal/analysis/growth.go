@@ -10,6 +10,10 @@ import (
 // relevantGrowth is how much more a larger number must carry to be of use.
 const relevantGrowth = 0.05
 
+// leastReach is how many times as large the largest number must be as one at which a rate is said to stop growing: in proportion, it would carry that
+// much more.
+const leastReach = 1.2
+
 // Level is what a number of workers does: the mean, and the repeats that it is of.
 type Level struct {
 	Number, Mean float64
@@ -20,7 +24,8 @@ type Level struct {
 type Growth struct {
 	// HalfWidth is half of the 95 % interval of the logarithm of two numbers' ratio.
 	HalfWidth float64 `json:"halfWidth"`
-	// StopsAt is the smallest number that each larger one exceeds by less than 5 %, with the upper end of that interval; nil where there is none. Its
+	// StopsAt is the smallest number that each larger one exceeds by less than 5 %, with the upper end of that interval; nil where there is none, or where
+	// the largest is less than 1.2 times as large. Its
 	// interval begins at the largest number, up to it, that a larger one exceeds, with the lower end.
 	StopsAt *Estimate `json:"stopsAt,omitempty"`
 	// StillGrows means that the largest number does more than each other one, with the lower end of that interval. Without it and StopsAt, where it
@@ -65,6 +70,9 @@ func variationOf(all []Level) (variation float64, degrees int) {
 // whether a number above the largest would do more.
 func stopsAt(sorted []Level, half float64) *Estimate {
 	for i, l := range sorted[:max(0, len(sorted)-1)] {
+		if sorted[len(sorted)-1].Number < leastReach*l.Number {
+			return nil
+		}
 		limit := l.Mean * (1 + relevantGrowth)
 		if slices.ContainsFunc(sorted[i+1:], func(larger Level) bool { return larger.Mean*math.Exp(half) >= limit }) {
 			continue

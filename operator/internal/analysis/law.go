@@ -17,7 +17,8 @@ type Law struct {
 	// Contention is the share of the work that no two do at once, Coherency what each pair costs to agree. None is below 0.
 	Contention Estimate `json:"contention"`
 	Coherency  Estimate `json:"coherency"`
-	// Peak is the number of workers at which the fitted rate is highest; nil where the interval of Coherency reaches 0, so that none is shown.
+	// Peak is the number of workers at which the fitted rate is highest; nil where the interval of Coherency reaches 0, or that
+	// of the peak has no end, so that none is shown.
 	Peak *Estimate `json:"peak,omitempty"`
 	// N is the number of points, R2 the share of the variance that the law explains.
 	N  int     `json:"n"`
@@ -94,7 +95,9 @@ func FitLaw(points []Point) (Law, error) {
 		// The derivatives of the logarithm of the peak, √((1 - contention) / coherency), by both coefficients.
 		a, b := -0.5/(1-contention), -0.5/coherency
 		variance := a*a*covariance[1][1] + 2*a*b*covariance[1][2] + b*b*covariance[2][2]
-		out.Peak = new(times(math.Sqrt((1-contention)/coherency), t*math.Sqrt(max(0, variance))))
+		if peak := times(math.Sqrt((1-contention)/coherency), t*math.Sqrt(max(0, variance))); !math.IsInf(peak.High, 0) {
+			out.Peak = &peak
+		}
 	}
 	out.LackOfFit = lackOfFit(shares, squares, len(free))
 	return out, nil

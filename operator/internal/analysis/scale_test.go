@@ -53,6 +53,17 @@ func TestScaleOfTwoNumbers(t *testing.T) {
 	}
 }
 
+// TestScaleOfNeighboringNumbers checks that a rate in proportion to the number is not said to stop because two numbers are close to each other.
+func TestScaleOfNeighboringNumbers(t *testing.T) {
+	var points []Point
+	for n := 1.0; n <= 24; n++ {
+		points = append(points, Point{n, 100 * n}, Point{n, 100.1 * n})
+	}
+	if got, err := Scale(points); err != nil || got.StopsAt != nil || !got.StillGrows {
+		t.Errorf("%+v, %v", got.Growth, err)
+	}
+}
+
 // TestScaleOfTooLittle checks that it takes repeats, two numbers, and rates.
 func TestScaleOfTooLittle(t *testing.T) {
 	for name, points := range map[string][]Point{"no repeats": {{1, 1}, {2, 2}, {4, 3}}, "one number": {{1, 1}, {1, 1}, {1, 1.1}}} {

@@ -43,6 +43,9 @@ func Steps(levels []Setting) ([]Step, error) {
 		spread := statistics.SpreadOf(changes)
 		t := statistics.StudentTAt(0.05/float64(len(levels)-1), len(changes)-1)
 		d := around(spread.Mean, t*spread.StandardDeviation/math.Sqrt(float64(len(changes))))
+		if math.IsInf(math.Expm1(d.High), 0) {
+			return nil, fmt.Errorf("%w: the interval of the step from %s to %s has no end with %d repeats", ErrTooFew, before.Name, after.Name, len(changes))
+		}
 		out = append(out, Step{
 			From: before.Name, To: after.Name, Blocks: len(changes), Share: Estimate{math.Expm1(d.Value), math.Expm1(d.Low), math.Expm1(d.High)},
 		})

@@ -76,6 +76,7 @@ func TestWhatHasNoSteps(t *testing.T) {
 		"one level":           {{"a", []float64{1, 2}}},
 		"no repeats":          {{"a", []float64{1}}, {"b", []float64{2}}},
 		"nothing in a block":  {{"a", []float64{1, nan, 3}}, {"b", []float64{nan, 2, 3}}},
+		"an endless interval": {{"a", []float64{1, 1}}, {"b", []float64{1, 1e8}}, {"c", []float64{1, 1}}, {"d", []float64{1, 1}}, {"e", []float64{1, 1}}, {"f", []float64{1, 1}}, {"g", []float64{1, 1}}},
 		"fewer than it takes": {{"a", []float64{1, 2, 3}}, {"b", []float64{1}}},
 	} {
 		if _, err := Steps(levels); !errors.Is(err, ErrTooFew) {

@@ -2,6 +2,7 @@ package study
 
 import (
 	"errors"
+	"slices"
 
 	"vnfbench.io/operator/internal/analysis"
 	"vnfbench.io/operator/internal/report"
@@ -27,7 +28,7 @@ func (a Amount) check() error {
 }
 
 func (a Amount) measure(doc report.SuiteDocument) measured {
-	values, inDoubt, err := valuesAt(doc, a.Cell, a.Figure)
+	values, left, err := valuesAt(doc, a.Cell, a.Figure)
 	if err != nil {
 		return measured{problem: err.Error()}
 	}
@@ -38,9 +39,23 @@ func (a Amount) measure(doc report.SuiteDocument) measured {
 	if err != nil {
 		return measured{problem: err.Error()}
 	}
-	m := measured{words: withInterval(mean, " "+a.Unit), estimate: &mean}
-	if inDoubt > 0 {
-		m.note = inDoubtNote
+	if slices.Min(values) >= 0 {
+		mean.Low = max(0, mean.Low)
 	}
-	return m
+	return measured{words: withInterval(mean, " "+a.Unit), estimate: &mean, values: values, note: left.String(), left: left}
+}
+
+// judge wants every repeat to be in the range, and not only the interval of their mean.
+func (a Amount) judge(m measured) (Verdict, string) {
+	verdict, why := a.Range.judge(*m.estimate)
+	outside := slices.ContainsFunc(m.values, func(v float64) bool { return a.Least != nil && v < *a.Least || a.Most != nil && v > *a.Most })
+	switch {
+	case verdict != Reproduced:
+		return verdict, why
+	case outside:
+		return CannotBeShown, "a repeat is outside of the expected range, " + a.Range.String()
+	case m.left > 0:
+		return CannotBeShown, "not every repeat has a value"
+	}
+	return verdict, why
 }

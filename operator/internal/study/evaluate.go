@@ -53,10 +53,21 @@ type measured struct {
 	crossing analysis.CrossingResult
 	scaling  *analysis.Scaling
 	steps    []analysis.Step
+	// values are those of an amount, and left is how many repeats have none.
+	values []float64
+	left   leftOut
 }
 
-// inDoubtNote says that a figure is not that of all repeats.
-const inDoubtNote = "figures in doubt are left out"
+// leftOut is how many repeats have no value: those that failed, have not ended, or are in doubt.
+type leftOut int
+
+// String says so; "" for none.
+func (n leftOut) String() string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("repeats without a value, left out: %d", int(n))
+}
 
 // find measures a finding, and says what the measurement says of what is expected.
 func (f Finding) find(docs map[string]report.SuiteDocument, size Size) (measured, Verdict, string) {
@@ -98,7 +109,7 @@ func (f Finding) find(docs map[string]report.SuiteDocument, size Size) (measured
 	case f.Ratio != nil:
 		verdict, why = f.Ratio.judge(*m.estimate)
 	case f.Amount != nil:
-		verdict, why = f.Amount.judge(*m.estimate)
+		verdict, why = f.Amount.judge(m)
 	}
 	return m, verdict, strings.Join(slices.DeleteFunc([]string{why, m.note}, func(s string) bool { return s == "" }), "; ")
 }
@@ -169,29 +180,25 @@ func (s Slope) measure(doc report.SuiteDocument) measured {
 }
 
 func (r Ratio) measure(doc report.SuiteDocument) measured {
-	values := [2][]float64{}
-	var note string
+	values, without := [2][]float64{}, leftOut(0)
 	for i, where := range []Where{r.To, r.Cell} {
 		found, left, err := valuesAt(doc, where, r.Figure)
 		if err != nil {
 			return measured{problem: err.Error()}
 		}
-		values[i] = found
-		if left > 0 {
-			note = inDoubtNote
-		}
+		values[i], without = found, without+left
 	}
 	ratio, err := analysis.Ratio(values[0], values[1])
 	if err != nil {
 		return measured{problem: err.Error()}
 	}
-	return measured{words: withInterval(ratio, ""), estimate: &ratio, note: note}
+	return measured{words: withInterval(ratio, ""), estimate: &ratio, note: without.String()}
 }
 
-// valuesAt returns the values of the cells that have all of some values of axes, and how many figures are in doubt. A bound is an error: without it
+// valuesAt returns the values of the cells that have all of some values of axes, and how many repeats have none. A bound is an error: without it
 // the mean of the others is wrong.
-func valuesAt(doc report.SuiteDocument, where Where, of Figure) (values []float64, inDoubt int, err error) {
-	cells := 0
+func valuesAt(doc report.SuiteDocument, where Where, of Figure) (values []float64, left leftOut, err error) {
+	cells, inDoubt := 0, 0
 	var failed []string
 	for _, cell := range doc.Cells {
 		if !maps.Equal(cell.Values, map[string]v1alpha1.AxisLabel(where)) {
@@ -207,7 +214,7 @@ func valuesAt(doc report.SuiteDocument, where Where, of Figure) (values []float6
 				return nil, 0, fmt.Errorf("%d of %d figures of cell %s are no values, and one is a bound (%s)", len(notes), len(notes)+len(found), cell.Name, note)
 			}
 		}
-		values, inDoubt = append(values, found...), inDoubt+len(notes)
+		values, inDoubt, left = append(values, found...), inDoubt+len(notes), left+leftOut(len(cell.Measurements)-len(found))
 		for _, m := range cell.Measurements {
 			if m.State == v1alpha1.MeasurementFailed {
 				failed = append(failed, m.Reason)
@@ -224,7 +231,7 @@ func valuesAt(doc report.SuiteDocument, where Where, of Figure) (values []float6
 	case len(values) == 0:
 		return nil, 0, fmt.Errorf("the cell with %s has no figures", where)
 	}
-	return values, inDoubt, nil
+	return values, left, nil
 }
 
 func (c Crossing) measure(doc report.SuiteDocument) measured {

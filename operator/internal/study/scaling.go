@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/analysis"
 	"vnfbench.io/operator/internal/report"
 )
@@ -31,7 +32,16 @@ func (s Scaling) measure(doc report.SuiteDocument) measured {
 		if found.Scaling == nil {
 			return measured{problem: fmt.Sprintf("nothing is known of how it scales over %s at %s: %s", s.Axis, s.Where, cmp.Or(found.Problem, "the document says nothing of it"))}
 		}
+		if without := s.without(doc); len(without) > 0 {
+			return measured{problem: fmt.Sprintf("there is no value at %s=%s, and what the others say of the whole axis is not known", s.Axis, strings.Join(without, ", "))}
+		}
 		m := s.figure(found)
+		if m.problem != "" {
+			return m
+		}
+		if e := m.estimate; e != nil && (e.Value <= 0 || e.Low > e.Value || e.High < e.Value) {
+			return measured{problem: "the document has no such figure with its interval"}
+		}
 		m.scaling = found.Scaling
 		if found.LeftOut > 0 {
 			m.note = strings.TrimPrefix(fmt.Sprintf("%s; %d figures are no values, and left out", m.note, found.LeftOut), "; ")
@@ -39,6 +49,31 @@ func (s Scaling) measure(doc report.SuiteDocument) measured {
 		return m
 	}
 	return measured{problem: fmt.Sprintf("the document does not say how %s scales over %s at %s", s.Of, s.Axis, s.Where)}
+}
+
+// without returns the values of the axis at which no repeat has a value, in their order.
+func (s Scaling) without(doc report.SuiteDocument) (out []string) {
+	has := map[v1alpha1.AxisLabel]bool{}
+	var order []v1alpha1.AxisLabel
+	for _, cell := range doc.Cells {
+		label, on := cell.Values[s.Axis]
+		others := maps.Clone(cell.Values)
+		delete(others, s.Axis)
+		if !on || !maps.Equal(others, map[string]v1alpha1.AxisLabel(s.Where)) {
+			continue
+		}
+		values, _ := report.Values(cell, s.Of)
+		if _, known := has[label]; !known {
+			order = append(order, label)
+		}
+		has[label] = has[label] || len(values) > 0
+	}
+	for _, label := range order {
+		if !has[label] {
+			out = append(out, string(label))
+		}
+	}
+	return out
 }
 
 // figure returns what is asked of a scaling, which is there.
@@ -69,6 +104,9 @@ func (s Scaling) figure(found report.AxisScaling) measured {
 	if m.estimate == nil {
 		return measured{problem: "the law has no peak: nothing shows that it has a coherency above 0"}
 	}
+	if m.estimate.High <= 0 {
+		return measured{problem: "the fit ends at 0, where a coefficient has no interval: the points do not show it"}
+	}
 	m.words = withInterval(*m.estimate, "")
 	if !law.IsLaw() {
 		m.note = fmt.Sprintf("the points do not follow the law (F test, p = %s)", report.Significant(*law.LackOfFit))
@@ -79,6 +117,8 @@ func (s Scaling) figure(found report.AxisScaling) measured {
 // judge compares what was measured with what is expected. Of where it stops, that is at least that it does.
 func (s Scaling) judge(m measured) (Verdict, string) {
 	switch {
+	case slices.Contains([]ScalingFigure{ScalingContention, ScalingCoherency, ScalingPeak}, s.Figure) && !m.scaling.Law.IsLaw():
+		return CannotBeShown, "the points do not follow the law"
 	case s.Figure != ScalingStopsAt:
 		return s.Range.judge(*m.estimate)
 	case m.estimate == nil && m.scaling.StillGrows:

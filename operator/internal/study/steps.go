@@ -29,7 +29,7 @@ func (s Steps) check() error {
 }
 
 func (s Steps) measure(doc report.SuiteDocument) measured {
-	levels, inDoubt, err := s.levels(doc)
+	levels, left, err := s.levels(doc)
 	if err != nil {
 		return measured{problem: err.Error()}
 	}
@@ -37,16 +37,12 @@ func (s Steps) measure(doc report.SuiteDocument) measured {
 	if err != nil {
 		return measured{problem: err.Error()}
 	}
-	m := measured{steps: steps, words: stepsInWords(steps)}
-	if inDoubt > 0 {
-		m.note = inDoubtNote
-	}
-	return m
+	return measured{steps: steps, words: stepsInWords(steps), note: left.String()}
 }
 
-// levels returns the cells over the axis, each with its repeats, and how many figures are in doubt. The control cell has the values of another one, and
+// levels returns the cells over the axis, each with its repeats, and how many repeats have no value. The control cell has the values of another one, and
 // is left out.
-func (s Steps) levels(doc report.SuiteDocument) (out []analysis.Setting, inDoubt int, err error) {
+func (s Steps) levels(doc report.SuiteDocument) (out []analysis.Setting, left leftOut, err error) {
 	seen := map[v1alpha1.AxisLabel]bool{}
 	for _, cell := range doc.Cells {
 		level, has := cell.Values[s.Axis]
@@ -67,12 +63,12 @@ func (s Steps) levels(doc report.SuiteDocument) (out []analysis.Setting, inDoubt
 			case len(notes) == 1 && notes[0] != v1alpha1.NoteDoubtful:
 				return nil, 0, fmt.Errorf("a figure of cell %s is a bound (%s)", cell.Name, notes[0])
 			default:
-				next.Values, inDoubt = append(next.Values, math.NaN()), inDoubt+len(notes)
+				next.Values, left = append(next.Values, math.NaN()), left+1
 			}
 		}
 		out = append(out, next)
 	}
-	return out, inDoubt, nil
+	return out, left, nil
 }
 
 // stepsInWords writes steps as "pinned -12 % (-15 to -9), quiet no effect is shown, +1 % (-2 to 4)".
