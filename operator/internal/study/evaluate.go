@@ -164,6 +164,9 @@ func (s Slope) measure(doc report.SuiteDocument) measured {
 		if fit.Line == nil {
 			return measured{problem: fmt.Sprintf("there is no line over %s at %s: %s", s.Axis, s.Where, cmp.Or(fit.Problem, "the document has none"))}
 		}
+		if problem := gaps(doc, s.Of, s.Axis, s.Where); problem != "" {
+			return measured{problem: problem}
+		}
 		m := measured{line: fit.Line, estimate: &fit.Line.Slope}
 		m.words = withInterval(fit.Line.Slope, " ns")
 		var notes []string
@@ -177,6 +180,35 @@ func (s Slope) measure(doc report.SuiteDocument) measured {
 		return m
 	}
 	return measured{problem: fmt.Sprintf("the document has no figures over %s at %s", s.Axis, s.Where)}
+}
+
+// gaps says at which values of an axis no repeat has a value; "" where there are none. What the others show is then not known of the whole axis: those
+// that are in doubt or have failed are often the highest loads or the slowest cells.
+func gaps(doc report.SuiteDocument, of report.FitOf, axis string, where Where) string {
+	has := map[v1alpha1.AxisLabel]bool{}
+	var order, without []string
+	for _, cell := range doc.Cells {
+		label, on := cell.Values[axis]
+		others := maps.Clone(cell.Values)
+		delete(others, axis)
+		if !on || !maps.Equal(others, map[string]v1alpha1.AxisLabel(where)) {
+			continue
+		}
+		if _, known := has[label]; !known {
+			order = append(order, string(label))
+		}
+		values, _ := report.Values(cell, of)
+		has[label] = has[label] || len(values) > 0
+	}
+	for _, label := range order {
+		if !has[v1alpha1.AxisLabel(label)] {
+			without = append(without, label)
+		}
+	}
+	if len(without) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("there is no value at %s=%s, and what the others say of the whole axis is not known", axis, strings.Join(without, ", "))
 }
 
 func (r Ratio) measure(doc report.SuiteDocument) measured {
@@ -242,6 +274,13 @@ func (c Crossing) measure(doc report.SuiteDocument) measured {
 		}
 		if found.Crossing == nil {
 			return measured{problem: fmt.Sprintf("%s and %s cannot be compared: %s", c.First, c.Second, cmp.Or(found.Problem, "the document says nothing of it"))}
+		}
+		for _, side := range []v1alpha1.AxisLabel{c.First, c.Second} {
+			where := Where{c.Between: side}
+			maps.Copy(where, c.Where)
+			if problem := gaps(doc, c.Of, c.Axis, where); problem != "" {
+				return measured{problem: problem}
+			}
 		}
 		m := measured{words: found.Words(), crossing: found.Crossing.Result, estimate: found.Crossing.At}
 		if m.estimate != nil {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/analysis"
 	"vnfbench.io/operator/internal/report"
 )
@@ -32,8 +31,8 @@ func (s Scaling) measure(doc report.SuiteDocument) measured {
 		if found.Scaling == nil {
 			return measured{problem: fmt.Sprintf("nothing is known of how it scales over %s at %s: %s", s.Axis, s.Where, cmp.Or(found.Problem, "the document says nothing of it"))}
 		}
-		if without := s.without(doc); len(without) > 0 {
-			return measured{problem: fmt.Sprintf("there is no value at %s=%s, and what the others say of the whole axis is not known", s.Axis, strings.Join(without, ", "))}
+		if problem := gaps(doc, s.Of, s.Axis, s.Where); problem != "" {
+			return measured{problem: problem}
 		}
 		m := s.figure(found)
 		if m.problem != "" {
@@ -49,31 +48,6 @@ func (s Scaling) measure(doc report.SuiteDocument) measured {
 		return m
 	}
 	return measured{problem: fmt.Sprintf("the document does not say how %s scales over %s at %s", s.Of, s.Axis, s.Where)}
-}
-
-// without returns the values of the axis at which no repeat has a value, in their order.
-func (s Scaling) without(doc report.SuiteDocument) (out []string) {
-	has := map[v1alpha1.AxisLabel]bool{}
-	var order []v1alpha1.AxisLabel
-	for _, cell := range doc.Cells {
-		label, on := cell.Values[s.Axis]
-		others := maps.Clone(cell.Values)
-		delete(others, s.Axis)
-		if !on || !maps.Equal(others, map[string]v1alpha1.AxisLabel(s.Where)) {
-			continue
-		}
-		values, _ := report.Values(cell, s.Of)
-		if _, known := has[label]; !known {
-			order = append(order, label)
-		}
-		has[label] = has[label] || len(values) > 0
-	}
-	for _, label := range order {
-		if !has[label] {
-			out = append(out, string(label))
-		}
-	}
-	return out
 }
 
 // figure returns what is asked of a scaling, which is there.
