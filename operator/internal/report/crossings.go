@@ -70,7 +70,7 @@ func comparedOver(axis, between string, alike []SuiteCell) []AxisCrossing {
 			delete(c.Others, axis)
 			delete(c.Others, between)
 			if crossing, err := analysis.Cross(a, b); err != nil {
-				c.Problem = err.Error()
+				c.Problem = strings.ReplaceAll(err.Error(), "\n", "; ")
 			} else {
 				c.Crossing = &crossing
 			}
