@@ -1,5 +1,5 @@
 // Package analysis answers what a figure depends on: what one more unit costs (Line), where two ways of doing the same change places
-// (Cross), how a rate grows with a number of workers (Scale), how many times as large one figure is as another (Ratio), what each level of a
+// (Cross), how a rate grows with a number of workers (Scale), how many times as large one figure is as another (Ratio), what each setting of a
 // sequence changes (Steps), and what a figure is (Mean).
 //
 // It is pure. Every answer has a 95 % interval, or says why there is none. The intervals assume that measurements are independent and

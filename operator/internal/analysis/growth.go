@@ -25,8 +25,7 @@ type Growth struct {
 	// HalfWidth is half of the 95 % interval of the logarithm of two numbers' ratio.
 	HalfWidth float64 `json:"halfWidth"`
 	// StopsAt is the smallest number that each larger one exceeds by less than 5 %, with the upper end of that interval; nil where there is none, or where
-	// the largest is less than 1.2 times as large. Its
-	// interval begins at the largest number, up to it, that a larger one exceeds, with the lower end.
+	// the largest is less than 1.2 times as large. Its interval begins at the largest number, up to it, that a larger one exceeds, with the lower end.
 	StopsAt *Estimate `json:"stopsAt,omitempty"`
 	// StillGrows means that the largest number does more than each other one, with the lower end of that interval. Without it and StopsAt, where it
 	// stops is not known.

@@ -48,8 +48,8 @@ const (
 
 // FitLaw fits the law to four points or more at three numbers of workers or more, all of them at least 1 and with rates above 0. It minimizes the
 // squares of the residuals by the method of K. Levenberg and D. W. Marquardt, with neither coefficient below 0. The intervals are those of the linear
-// approximation at the minimum, cut at 0. Where a coefficient is at 0 it is left out of it, and its interval begins and ends there: the points do not
-// show it.
+// approximation at the minimum, cut at 0. Where a coefficient is at 0 it is left out of it, and 0 stands for both ends of its interval: the
+// points do not show it, and say nothing of how large it may be.
 func FitLaw(points []Point) (Law, error) {
 	if err := check(points, parameters+1, parameters); err != nil {
 		return Law{}, err

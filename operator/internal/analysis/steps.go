@@ -24,15 +24,15 @@ type Step struct {
 	Blocks int `json:"blocks"`
 }
 
-// Steps compares each level with the one before it, block by block, so what all of a block share falls out. All values must be above 0. The level of
+// Steps compares each setting with the one before it, block by block, so what all of a block share falls out. All values must be above 0. The level of
 // each interval is that of T. J. Bonferroni for as many as there are, so that all of them hold at once with 95 %.
-func Steps(levels []Setting) ([]Step, error) {
-	if len(levels) < 2 {
-		return nil, fmt.Errorf("%w: there are %d levels, and it takes 2", ErrTooFew, len(levels))
+func Steps(settings []Setting) ([]Step, error) {
+	if len(settings) < 2 {
+		return nil, fmt.Errorf("%w: there are %d settings, and it takes 2", ErrTooFew, len(settings))
 	}
-	out := make([]Step, 0, len(levels)-1)
-	for i := 1; i < len(levels); i++ {
-		before, after := levels[i-1], levels[i]
+	out := make([]Step, 0, len(settings)-1)
+	for i := 1; i < len(settings); i++ {
+		before, after := settings[i-1], settings[i]
 		changes, err := changesOf(before, after)
 		if err != nil {
 			return nil, err
@@ -41,7 +41,7 @@ func Steps(levels []Setting) ([]Step, error) {
 			return nil, fmt.Errorf("%w: %d repeats have both %s and %s, and it takes 2", ErrTooFew, len(changes), before.Name, after.Name)
 		}
 		spread := statistics.SpreadOf(changes)
-		t := statistics.StudentTAt(0.05/float64(len(levels)-1), len(changes)-1)
+		t := statistics.StudentTAt(0.05/float64(len(settings)-1), len(changes)-1)
 		d := around(spread.Mean, t*spread.StandardDeviation/math.Sqrt(float64(len(changes))))
 		if math.IsInf(math.Expm1(d.High), 0) {
 			return nil, fmt.Errorf("%w: the interval of the step from %s to %s has no end with %d repeats", ErrTooFew, before.Name, after.Name, len(changes))
@@ -53,7 +53,7 @@ func Steps(levels []Setting) ([]Step, error) {
 	return out, nil
 }
 
-// changesOf returns the logarithm of what changes from one level to the next in each block that has both.
+// changesOf returns the logarithm of what changes from one setting to the next in each block that has both.
 func changesOf(before, after Setting) ([]float64, error) {
 	var out []float64
 	for block := range min(len(before.Values), len(after.Values)) {

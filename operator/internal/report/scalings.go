@@ -72,8 +72,8 @@ func scalingsSection(doc SuiteDocument) section {
 		if a.Scaling != nil {
 			row[8] = a.StopsInWords()
 			if law := a.Scaling.Law; law != nil {
-				row[3], row[4] = Significant(law.Contention.Value), interval(law.Contention)
-				row[5], row[6] = Significant(law.Coherency.Value), interval(law.Coherency)
+				row[3], row[4] = coefficient(law.Contention)
+				row[5], row[6] = coefficient(law.Coherency)
 				if law.Peak != nil {
 					row[7] = Significant(law.Peak.Value)
 				}
@@ -82,6 +82,14 @@ func scalingsSection(doc SuiteDocument) section {
 		s.rows = append(s.rows, row)
 	}
 	return s
+}
+
+// coefficient writes one of the law's with its interval. It has none at 0, where the fit ends: the points do not show it.
+func coefficient(e analysis.Estimate) (value, within string) {
+	if e.High <= 0 {
+		return Significant(e.Value), none
+	}
+	return Significant(e.Value), interval(e)
 }
 
 // numbersSection shows what each number of cores does next to what the smallest one predicts.

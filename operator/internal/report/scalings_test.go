@@ -57,7 +57,7 @@ func TestScalings(t *testing.T) {
 		t.Errorf("%q", row)
 	}
 	grows := threaded(gatewayThreads, func(threads float64) float64 { return 1e9 * threads })
-	if row := scalingsSection(grows).rows[0]; row[7] != none || row[8] != "it still grows at 20" {
+	if row := scalingsSection(grows).rows[0]; row[4] != none || row[6] != none || row[7] != none || row[8] != "it still grows at 20" {
 		t.Errorf("%q", row)
 	}
 }

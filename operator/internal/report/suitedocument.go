@@ -272,8 +272,8 @@ func suiteReportSections(execution *v1alpha1.BenchmarkSuiteRun, doc SuiteDocumen
 // maxMatrixColumns is the most values that the last axis has in a table that people can read.
 const maxMatrixColumns = 12
 
-// matrixSection shows the throughput of the cells, or the goodput where no cell has another, over the last axis, where there are two axes or more, or says why it does not. Cells that do not
-// have all axes are in the table of cells alone.
+// matrixSection shows the throughput of the cells, or the goodput where no cell has a throughput, over the last axis, where there are two axes or more, or
+// says why it does not. Cells that do not have all axes are in the table of cells alone.
 func matrixSection(execution *v1alpha1.BenchmarkSuiteRun, l letters) section {
 	axes := execution.Spec.Template.Matrix.Axes
 	if len(axes) < 2 {

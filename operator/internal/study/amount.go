@@ -10,7 +10,7 @@ import (
 
 // Amount is a figure of one cell, the mean of its repeats.
 type Amount struct {
-	Suite string `json:"suite"`
+	From
 	Figure
 	Cell Where `json:"cell"`
 	// Unit is that of the result, and Divisor how much of the figure's own unit one of it is, as 1000 for microseconds of a delay.
@@ -26,6 +26,8 @@ func (a Amount) check() error {
 	}
 	return a.Figure.check(report.FitFrameTime, report.FitP99, report.FitRate)
 }
+
+func (a Amount) expects() bool { return a.Range != Range{} }
 
 func (a Amount) measure(doc report.SuiteDocument) measured {
 	values, left, err := valuesAt(doc, a.Cell, a.Figure)

@@ -12,7 +12,37 @@ import (
 	"vnfbench.io/operator/internal/report"
 )
 
-// check returns an error for a scaling without what it needs.
+// ScalingFigure is what is asked of how a rate scales.
+type ScalingFigure string
+
+const (
+	// ScalingContention and ScalingCoherency are the coefficients of the Universal Scalability Law, ScalingPeak is where its rate is highest.
+	ScalingContention ScalingFigure = "Contention"
+	ScalingCoherency  ScalingFigure = "Coherency"
+	ScalingPeak       ScalingFigure = "Peak"
+	// ScalingEfficiency is the rate of the largest number as a share of what the smallest one predicts.
+	ScalingEfficiency ScalingFigure = "Efficiency"
+	// ScalingStopsAt is the smallest number that no larger one exceeds by 5 %.
+	ScalingStopsAt ScalingFigure = "StopsAt"
+	// ScalingExtrapolation is what the smallest number predicts for the largest one.
+	ScalingExtrapolation ScalingFigure = "Extrapolation"
+)
+
+var scalingFigures = []ScalingFigure{ScalingContention, ScalingCoherency, ScalingPeak, ScalingEfficiency, ScalingStopsAt, ScalingExtrapolation}
+
+// Scaling is how a rate grows over an axis that counts cores.
+type Scaling struct {
+	From
+	Of     report.FitOf  `json:"of"`
+	Axis   string        `json:"axis"`
+	Where  Where         `json:"where,omitempty"`
+	Figure ScalingFigure `json:"figure"`
+	Range
+}
+
+// expects is true for where a rate stops without a range, too: that it stops at all is something that is expected.
+func (s Scaling) expects() bool { return s.Figure == ScalingStopsAt || s.Range != Range{} }
+
 func (s Scaling) check() error {
 	if s.Axis == "" {
 		return errors.New("scaling.axis is missing")

@@ -3,7 +3,6 @@ package study
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"strings"
 
@@ -14,7 +13,7 @@ import (
 
 // Steps is what each value of an axis changes, compared with the one before it in the order of the matrix. It expects nothing.
 type Steps struct {
-	Suite string `json:"suite"`
+	From
 	Figure
 	Axis string `json:"axis"`
 	// Where are the values of the other axes.
@@ -28,6 +27,9 @@ func (s Steps) check() error {
 	return s.Figure.check(report.FitFrameTime, report.FitP99, report.FitRate)
 }
 
+// expects is false: a step has no range.
+func (s Steps) expects() bool { return false }
+
 func (s Steps) measure(doc report.SuiteDocument) measured {
 	levels, left, err := s.levels(doc)
 	if err != nil {
@@ -40,15 +42,14 @@ func (s Steps) measure(doc report.SuiteDocument) measured {
 	return measured{steps: steps, words: stepsInWords(steps), note: left.String()}
 }
 
+func (s Steps) judge(measured) (Verdict, string) { return "", "" }
+
 // levels returns the cells over the axis, each with its repeats, and how many repeats have no value. The control cell has the values of another one, and
 // is left out.
 func (s Steps) levels(doc report.SuiteDocument) (out []analysis.Setting, left leftOut, err error) {
 	seen := map[v1alpha1.AxisLabel]bool{}
-	for _, cell := range doc.Cells {
-		level, has := cell.Values[s.Axis]
-		others := maps.Clone(cell.Values)
-		delete(others, s.Axis)
-		if !has || seen[level] || !maps.Equal(others, map[string]v1alpha1.AxisLabel(s.Where)) {
+	for level, cell := range over(doc, s.Axis, s.Where) {
+		if seen[level] {
 			continue
 		}
 		seen[level] = true

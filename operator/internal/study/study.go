@@ -10,10 +10,6 @@ import (
 	"slices"
 
 	"sigs.k8s.io/yaml"
-
-	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/analysis"
-	"vnfbench.io/operator/internal/report"
 )
 
 // File is the name of the file that has a study.
@@ -63,107 +59,6 @@ type Claim struct {
 
 // AnySize names all sizes at once.
 const AnySize = "any"
-
-// Measure is how a finding follows from the document of a suite. It has one member, except for a claim that no size shows.
-type Measure struct {
-	Slope    *Slope    `json:"slope,omitempty"`
-	Ratio    *Ratio    `json:"ratio,omitempty"`
-	Crossing *Crossing `json:"crossing,omitempty"`
-	Scaling  *Scaling  `json:"scaling,omitempty"`
-	Amount   *Amount   `json:"amount,omitempty"`
-	Steps    *Steps    `json:"steps,omitempty"`
-}
-
-// Where are values of axes, by the axes' names.
-type Where map[string]v1alpha1.AxisLabel
-
-// Range is where a figure is expected. Without an end it has none.
-type Range struct {
-	Least *float64 `json:"least,omitempty"`
-	Most  *float64 `json:"most,omitempty"`
-}
-
-// Slope is what one more of a numeric axis adds to a figure, in nanoseconds.
-type Slope struct {
-	Suite string       `json:"suite"`
-	Of    report.FitOf `json:"of"`
-	Axis  string       `json:"axis"`
-	// Where are the values of the other axes.
-	Where Where `json:"where,omitempty"`
-	// Straight asks whether each one adds the same.
-	Straight bool `json:"straight,omitempty"`
-	Range
-}
-
-// Ratio is a figure of one cell as a multiple of that of another.
-type Ratio struct {
-	Suite string `json:"suite"`
-	Figure
-	Cell Where `json:"cell"`
-	To   Where `json:"to"`
-	Range
-}
-
-// Crossing is which of two values of an axis has the higher figure, and where on a numeric axis they cross.
-type Crossing struct {
-	Suite   string             `json:"suite"`
-	Of      report.FitOf       `json:"of"`
-	Axis    string             `json:"axis"`
-	Between string             `json:"between"`
-	First   v1alpha1.AxisLabel `json:"first"`
-	Second  v1alpha1.AxisLabel `json:"second"`
-	Where   Where              `json:"where,omitempty"`
-	// Result is the expected one. The range is where they cross.
-	Result analysis.CrossingResult `json:"result,omitempty"`
-	Range
-}
-
-// ScalingFigure is what is asked of how a rate scales.
-type ScalingFigure string
-
-const (
-	// ScalingContention and ScalingCoherency are the coefficients of the Universal Scalability Law, ScalingPeak is where its rate is highest.
-	ScalingContention ScalingFigure = "Contention"
-	ScalingCoherency  ScalingFigure = "Coherency"
-	ScalingPeak       ScalingFigure = "Peak"
-	// ScalingEfficiency is the rate of the largest number as a share of what the smallest one predicts.
-	ScalingEfficiency ScalingFigure = "Efficiency"
-	// ScalingStopsAt is the smallest number that no larger one exceeds by 5 %.
-	ScalingStopsAt ScalingFigure = "StopsAt"
-	// ScalingExtrapolation is what the smallest number predicts for the largest one.
-	ScalingExtrapolation ScalingFigure = "Extrapolation"
-)
-
-var scalingFigures = []ScalingFigure{ScalingContention, ScalingCoherency, ScalingPeak, ScalingEfficiency, ScalingStopsAt, ScalingExtrapolation}
-
-// Scaling is how a rate grows over an axis that counts cores.
-type Scaling struct {
-	Suite  string        `json:"suite"`
-	Of     report.FitOf  `json:"of"`
-	Axis   string        `json:"axis"`
-	Where  Where         `json:"where,omitempty"`
-	Figure ScalingFigure `json:"figure"`
-	Range
-}
-
-// suite returns the name that the measure has for its suite; "" without one.
-func (m Measure) suite() string {
-	switch {
-	case m.Slope != nil:
-		return m.Slope.Suite
-	case m.Ratio != nil:
-		return m.Ratio.Suite
-	case m.Crossing != nil:
-		return m.Crossing.Suite
-	case m.Scaling != nil:
-		return m.Scaling.Suite
-	case m.Amount != nil:
-		return m.Amount.Suite
-	case m.Steps != nil:
-		return m.Steps.Suite
-	}
-	return ""
-}
 
 // Read reads a study. Its error names the field.
 func Read(text []byte) (Study, error) {
@@ -217,7 +112,7 @@ func (s Study) check() error {
 		if err := c.check(s.Sizes[0].Suites, ids, c.CannotBeShown[AnySize] != ""); err != nil {
 			return fmt.Errorf("claims[%d].%w", i, err)
 		}
-		if c.suite() != "" && !c.expects() && c.CannotBeShown[AnySize] == "" {
+		if kinds := c.kinds(); len(kinds) > 0 && !kinds[0].expects() && c.CannotBeShown[AnySize] == "" {
 			return fmt.Errorf("claims[%d] says nothing that is expected: give least, most, straight or result", i)
 		}
 		if c.Value == "" {
@@ -254,71 +149,18 @@ func (f Finding) check(suites map[string]string, ids map[string]bool, mayBeEmpty
 	if f.Text == "" {
 		return errors.New("text is missing")
 	}
-	n := 0
-	for _, is := range []bool{f.Slope != nil, f.Ratio != nil, f.Crossing != nil, f.Scaling != nil, f.Amount != nil, f.Steps != nil} {
-		if is {
-			n++
-		}
-	}
-	if n == 0 && mayBeEmpty {
+	kinds := f.kinds()
+	if len(kinds) == 0 && mayBeEmpty {
 		return nil
 	}
-	if n != 1 {
-		return fmt.Errorf("slope, ratio, crossing, scaling, amount, steps: it has %d of them, and needs one", n)
+	if len(kinds) != 1 {
+		return fmt.Errorf("slope, ratio, crossing, scaling, amount, steps: it has %d of them, and needs one", len(kinds))
 	}
-	if err := f.Measure.check(); err != nil {
+	if err := kinds[0].check(); err != nil {
 		return err
 	}
-	if _, known := suites[f.suite()]; !known {
-		return fmt.Errorf("suite is %q, which no size has", f.suite())
+	if _, known := suites[kinds[0].suite()]; !known {
+		return fmt.Errorf("suite is %q, which no size has", kinds[0].suite())
 	}
 	return nil
-}
-
-// check returns an error for a measure without what it needs.
-func (m Measure) check() error {
-	switch {
-	case m.Slope != nil:
-		if m.Slope.Axis == "" {
-			return errors.New("slope.axis is missing")
-		}
-		return Figure{Of: m.Slope.Of}.check(report.FitFrameTime, report.FitP99)
-	case m.Ratio != nil:
-		if len(m.Ratio.Cell) == 0 || len(m.Ratio.To) == 0 {
-			return errors.New("ratio needs the values of cell and to")
-		}
-		return m.Ratio.Figure.check(report.FitFrameTime, report.FitP99, report.FitRate, report.FitGoodput)
-	case m.Crossing != nil:
-		c := m.Crossing
-		if c.Axis == "" || c.Between == "" || c.First == "" || c.Second == "" {
-			return errors.New("crossing needs axis, between, first and second")
-		}
-		if results := []analysis.CrossingResult{"", analysis.FirstAbove, analysis.SecondAbove, analysis.Crosses}; !slices.Contains(results, c.Result) {
-			return fmt.Errorf("crossing.result is %q: use %s, %s or %s", c.Result, analysis.FirstAbove, analysis.SecondAbove, analysis.Crosses)
-		}
-		return Figure{Of: c.Of}.check(report.FitRate, report.FitP99, report.FitGoodput)
-	case m.Scaling != nil:
-		return m.Scaling.check()
-	case m.Amount != nil:
-		return m.Amount.check()
-	}
-	return m.Steps.check()
-}
-
-// expects reports whether a claim's measure says what is expected.
-func (m Measure) expects() bool {
-	switch {
-	case m.Slope != nil:
-		return m.Slope.Straight || m.Slope.Range != Range{}
-	case m.Ratio != nil:
-		return m.Ratio.Range != Range{}
-	case m.Crossing != nil:
-		return m.Crossing.Result != ""
-	case m.Scaling != nil:
-		// That it stops at all is something that is expected.
-		return m.Scaling.Figure == ScalingStopsAt || m.Scaling.Range != Range{}
-	case m.Amount != nil:
-		return m.Amount.Range != Range{}
-	}
-	return false
 }

@@ -33,18 +33,6 @@ func (p platform) delays(values v1alpha1.Combination, repeat int) map[string]flo
 	return out
 }
 
-// answer returns a finding of the answer.
-func answer(t *testing.T, r study.Report, id string) study.Result {
-	t.Helper()
-	for _, a := range r.Answer {
-		if a.ID == id {
-			return a
-		}
-	}
-	t.Fatalf("there is no finding %s", id)
-	return study.Result{}
-}
-
 // TestStepsOfTuning checks that the effect of each level is found, block by block: rounds differ by much more than levels do.
 func TestStepsOfTuning(t *testing.T) {
 	r := evaluated(t, "vcpe", executeWithCriteria(t, "vcpe", "full", unmeasured, platform{}.delays))

@@ -159,7 +159,7 @@ func TestSecretThatAnotherMade(t *testing.T) {
 	l.Eventually(func() map[string]v1alpha1.ObjectUID {
 		l.Expect(l.get(run)).To(Succeed())
 		return run.Status.Secrets
-	}).Should(HaveLen(2))
+	}).Should(And(HaveLen(2), HaveEach(Not(BeEmpty()))), "the status names both, and then the UID of each")
 	west, east := secretNamed(l, plan.NamesOf(run).Keys("west")), secretNamed(l, plan.NamesOf(run).Keys("east"))
 	for _, secret := range []*corev1.Secret{west, east} {
 		l.Expect(l.get(secret)).To(Succeed())

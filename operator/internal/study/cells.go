@@ -1,0 +1,102 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/report"
+)
+
+// Where are values of axes, by the axes' names.
+type Where map[string]v1alpha1.AxisLabel
+
+// String writes values of axes as "backend=nftables, rules=5000".
+func (w Where) String() string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(w)) {
+		out = append(out, name+"="+string(w[name]))
+	}
+	return cmp.Or(strings.Join(out, ", "), "all values")
+}
+
+// over returns the cells along an axis, by its values, that have all of some values of the other axes. The control cell has the values of another one, and
+// comes after it.
+func over(doc report.SuiteDocument, axis string, where Where) iter.Seq2[v1alpha1.AxisLabel, report.SuiteCell] {
+	return func(yield func(v1alpha1.AxisLabel, report.SuiteCell) bool) {
+		for _, cell := range doc.Cells {
+			label, on := cell.Values[axis]
+			others := maps.Clone(cell.Values)
+			delete(others, axis)
+			if on && maps.Equal(others, map[string]v1alpha1.AxisLabel(where)) && !yield(label, cell) {
+				return
+			}
+		}
+	}
+}
+
+// gaps says at which values of an axis no repeat has a value; "" where there are none. What the others show is then not known of the whole axis: those
+// that are in doubt or have failed are often the highest loads or the slowest cells.
+func gaps(doc report.SuiteDocument, of report.FitOf, axis string, where Where) string {
+	has := map[v1alpha1.AxisLabel]bool{}
+	var order, without []string
+	for label, cell := range over(doc, axis, where) {
+		if _, known := has[label]; !known {
+			order = append(order, string(label))
+		}
+		values, _ := report.Values(cell, of)
+		has[label] = has[label] || len(values) > 0
+	}
+	for _, label := range order {
+		if !has[v1alpha1.AxisLabel(label)] {
+			without = append(without, label)
+		}
+	}
+	if len(without) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("there is no value at %s=%s, and what the others say of the whole axis is not known", axis, strings.Join(without, ", "))
+}
+
+// valuesAt returns the values of the cells that have all of some values of axes, and how many repeats have none. A bound is an error: without it
+// the mean of the others is wrong.
+func valuesAt(doc report.SuiteDocument, where Where, of Figure) (values []float64, left leftOut, err error) {
+	cells, inDoubt := 0, 0
+	var failed []string
+	for _, cell := range doc.Cells {
+		if !maps.Equal(cell.Values, map[string]v1alpha1.AxisLabel(where)) {
+			continue
+		}
+		cells++
+		found, notes, err := of.values(cell)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, note := range notes {
+			if note != v1alpha1.NoteDoubtful {
+				return nil, 0, fmt.Errorf("%d of %d figures of cell %s are no values, and one is a bound (%s)", len(notes), len(notes)+len(found), cell.Name, note)
+			}
+		}
+		values, inDoubt, left = append(values, found...), inDoubt+len(notes), left+leftOut(len(cell.Measurements)-len(found))
+		for _, m := range cell.Measurements {
+			if m.State == v1alpha1.MeasurementFailed {
+				failed = append(failed, m.Reason)
+			}
+		}
+	}
+	switch {
+	case cells == 0:
+		return nil, 0, fmt.Errorf("the suite has no cell with %s", where)
+	case len(values) == 0 && len(failed) > 0:
+		return nil, 0, fmt.Errorf("the cell with %s failed: %s", where, strings.Join(slices.Compact(slices.Sorted(slices.Values(failed))), ", "))
+	case len(values) == 0 && inDoubt > 0:
+		return nil, 0, fmt.Errorf("all %d figures of the cell with %s are in doubt", inDoubt, where)
+	case len(values) == 0:
+		return nil, 0, fmt.Errorf("the cell with %s has no figures", where)
+	}
+	return values, left, nil
+}
