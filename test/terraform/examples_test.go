@@ -4,15 +4,26 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// exampleRun plans a root with the values of its *.auto.tfvars alone, except
+// exampleRun applies a root with the values of its *.auto.tfvars alone, except
 // Matchbox' credentials, which are files that a test has not.
 const exampleRun = `
-# A mock's own word would be no image: the module checks what it is given.
+# A mock's own word would be no image and no credential: who is given them checks.
 mock_provider "talos" {
+  mock_resource "talos_cluster_kubeconfig" {
+    defaults = {
+      kubernetes_client_configuration = {
+        host               = "https://192.0.2.11:6443"
+        ca_certificate     = "c2VjcmV0"
+        client_certificate = "c2VjcmV0"
+        client_key         = "c2VjcmV0"
+      }
+    }
+  }
   mock_data "talos_image_factory_urls" {
     # Every field: OpenTofu's mocks want a nested object whole.
     defaults = {
@@ -37,7 +48,7 @@ mock_provider "kubernetes" {}
 mock_provider "%PROVIDER%" {}
 
 run "example" {
-  command = plan
+  command = apply
 %VARIABLES%
   assert {
     condition     = length(output.nodes) > 1 && contains(keys(output.addons), "vnfbench")
@@ -46,8 +57,11 @@ run "example" {
 }
 `
 
+// objectsToAdd is how a tutorial says what a plan's last line counts.
+var objectsToAdd = regexp.MustCompile(`Expect\* (\d+) objects to add`)
+
 // TestExamples checks that what a user copies is accepted, from the roots' example.tfvars
-// and from the tutorials.
+// and from the tutorials: by Terraform, and every machine's configuration by Talos.
 func TestExamples(t *testing.T) {
 	block := regexp.MustCompile("(?s)```hcl\n(.*?)```")
 	for root, provider := range map[string]string{"lab-proxmox": "proxmox", "lab-metal": "matchbox"} {
@@ -87,9 +101,19 @@ func TestExamples(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				output, err := terraform.run(path, "test", "-no-color", "-filter=tests/example.tftest.hcl")
-				if err != nil || !strings.Contains(output, "1 passed, 0 failed") {
-					t.Errorf("%v\n%s", err, output)
+				output, err := terraform.run(path, "test", "-json", "-verbose", "-filter=tests/example.tftest.hcl")
+				if err != nil || !strings.Contains(output, `"passed":1`) {
+					t.Fatalf("%v\n%s", err, output)
+				}
+				if said := objectsToAdd.FindSubmatch(tutorial); name == "tutorial" && said != nil {
+					if got := managed(t, lines(output), "example"); string(said[1]) != strconv.Itoa(got) {
+						t.Errorf("the tutorial says that %s objects are added; there are %d", said[1], got)
+					}
+				}
+				// With a root's defaults, Talos of the version that it names takes every machine.
+				machines := requested(t, lines(output), "example")
+				for _, complaint := range refused(askTalos(t, machines[0].TalosVersion, machines), machines) {
+					t.Error(complaint)
 				}
 			})
 		}

@@ -41,12 +41,16 @@ type tool struct {
 
 var terraform tool
 
+// scratchFolder is for what several tests share.
+var scratchFolder string
+
 func TestMain(m *testing.M) {
 	scratch, err := os.MkdirTemp("", "vnfbench-terraform-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	scratchFolder = scratch
 	code := run(m, scratch)
 	if err := os.RemoveAll(scratch); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -70,8 +70,11 @@ func messages(t *testing.T, folder, file string) [][]byte {
 	if err != nil {
 		t.Fatalf("test: %v\n%s", err, text)
 	}
-	return bytes.Split([]byte(text), []byte("\n"))
+	return lines(text)
 }
+
+// lines are those of an output.
+func lines(text string) [][]byte { return bytes.Split([]byte(text), []byte("\n")) }
 
 // state is what one run of a file of tests leaves.
 type state struct {

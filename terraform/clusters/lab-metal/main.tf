@@ -25,13 +25,25 @@ provider "kubernetes" {
   client_key             = base64decode(module.cluster.kubernetes.client_key)
 }
 
+provider "talos" {
+  image_factory_url = var.image_factory_url
+}
+
+module "images" {
+  source = "../../modules/images"
+
+  nodes         = var.nodes
+  talos_version = var.talos_version
+  platform      = "metal"
+  extensions    = var.extensions
+}
+
 module "nodes" {
   source = "../../modules/baremetal-nodes"
 
-  cluster_name    = var.cluster_name
-  nodes           = var.nodes
-  talos_version   = var.talos_version
-  talos_schematic = var.talos_schematic
+  cluster_name = var.cluster_name
+  nodes        = var.nodes
+  images       = module.images.images
 }
 
 module "cluster" {
@@ -40,10 +52,14 @@ module "cluster" {
   cluster_name              = var.cluster_name
   endpoint                  = var.endpoint
   nodes                     = module.nodes.nodes
-  installer_image           = module.nodes.installer_image
   talos_version             = var.talos_version
   kubernetes_version        = var.kubernetes_version
   schedule_on_control_plane = var.schedule_on_control_plane
+  pod_subnets               = var.pod_subnets
+  service_subnets           = var.service_subnets
+  registry_mirrors          = var.registry_mirrors
+  config_patches            = var.config_patches
+  graceful_removal          = var.graceful_removal
 }
 
 module "testbed" {

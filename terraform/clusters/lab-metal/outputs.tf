@@ -3,6 +3,11 @@ output "nodes" {
   value       = module.nodes.nodes
 }
 
+output "images" {
+  description = "Each machine's image by its name; `installer` is what `talosctl upgrade` takes to change a machine's kernel arguments, extensions or version."
+  value       = module.images.images
+}
+
 output "testbeds" {
   description = "The Testbed as a manifest: `terraform output -raw testbeds | kubectl apply -f -`."
   value       = module.testbed.manifest

@@ -4,7 +4,7 @@ variable "cluster_name" {
 }
 
 variable "nodes" {
-  description = "The machines by name; each field is described in the module `baremetal-nodes`. Example: { cp-1 = { mac = \"0c:c4:7a:00:00:11\", role = \"controlplane\", address = \"192.0.2.11/24\", install_disk = \"/dev/sda\" } }."
+  description = "The machines by name; each field is described in the module `baremetal-nodes`, and schematic_id in `images`. Example: { cp-1 = { mac = \"0c:c4:7a:00:00:11\", role = \"controlplane\", address = \"192.0.2.11/24\", install_disk = \"/dev/sda\" } }."
   type = map(object({
     mac          = string
     role         = string
@@ -20,6 +20,8 @@ variable "nodes" {
       reserved_memory_mib   = optional(number, 1024)
       nested_virtualization = optional(bool, false)
     }))
+    schematic_id   = optional(string)
+    config_patches = optional(list(string), [])
   }))
 }
 
@@ -69,16 +71,57 @@ variable "talos_version" {
   default     = "v1.13.0"
 }
 
-variable "talos_schematic" {
-  description = "Id of the image factory's schematic. Default: Talos without extensions. Example: \"376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba\"."
+variable "extensions" {
+  description = "Talos' system extensions in every image; see the module `images`. Example: [\"siderolabs/intel-ucode\"]."
+  type        = list(string)
+  default     = []
+}
+
+variable "image_factory_url" {
+  description = "The image factory that makes and keeps Talos' images. Example: \"https://factory.example.com\"."
   type        = string
-  default     = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
+  default     = "https://factory.talos.dev"
+
+  validation {
+    condition     = can(regex("^https?://[^/[:space:]]+$", var.image_factory_url))
+    error_message = "image_factory_url is a URL without a path, such as https://factory.talos.dev."
+  }
 }
 
 variable "kubernetes_version" {
-  description = "Version of Kubernetes that the Talos version supports. Example: \"1.37.2\"."
+  description = "Version of Kubernetes that the Talos version supports; see the module `cluster`. Example: \"1.34.10\"."
   type        = string
-  default     = "1.37.2"
+  default     = "1.34.10"
+}
+
+variable "config_patches" {
+  description = "Further patches of every machine's configuration; see the module `cluster`. Example: [\"machine: { sysctls: { kernel.panic: '5' } }\"]."
+  type        = list(string)
+  default     = []
+}
+
+variable "registry_mirrors" {
+  description = "Mirrors of registries of images; see the module `cluster`. Example: { \"registry.k8s.io\" = [\"https://mirror.example.com\"] }."
+  type        = map(list(string))
+  default     = {}
+}
+
+variable "pod_subnets" {
+  description = "Networks of pods; see the module `cluster`. Example: [\"10.244.0.0/16\"]."
+  type        = list(string)
+  default     = ["10.244.0.0/16"]
+}
+
+variable "service_subnets" {
+  description = "Networks of services; see the module `cluster`. Example: [\"10.96.0.0/12\"]."
+  type        = list(string)
+  default     = ["10.96.0.0/12"]
+}
+
+variable "graceful_removal" {
+  description = "Whether a machine that is removed is drained and leaves etcd first; see the module `cluster`. Take it back before `terraform destroy`."
+  type        = bool
+  default     = false
 }
 
 variable "schedule_on_control_plane" {

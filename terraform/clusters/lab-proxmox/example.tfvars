@@ -1,4 +1,6 @@
 # Three Proxmox hosts: one machine each. Copy to lab.auto.tfvars and put in yours.
+# cpu_affinity and hugepages_mib are root@pam's alone: log in with its password
+# (PROXMOX_VE_USERNAME, PROXMOX_VE_PASSWORD), or leave them out and use a token.
 cluster_name     = "nfv-lab"
 proxmox_endpoint = "https://pve1.example:8006/"
 endpoint         = "192.0.2.11"
@@ -40,23 +42,26 @@ nodes = {
   }
 }
 
-# The NICs that are cabled to each other, one pair for each side.
+# The NICs that are cabled to each other, one pair for each side, as the hosts see them:
+# `pvesh get /nodes/HOST/hardware/pci` and `lspci -nnks ADDRESS` show all five values.
 pci_mappings = {
   west = {
-    pve2 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33 }
-    pve3 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33 }
+    pve2 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33, subsystem_id = "8086:0001" }
+    pve3 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33, subsystem_id = "8086:0001" }
   }
   east = {
-    pve2 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34 }
-    pve3 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34 }
+    pve2 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34, subsystem_id = "8086:0001" }
+    pve3 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34, subsystem_id = "8086:0001" }
   }
 }
 
-sriov = {
-  generator_west = "openshift.io/gen_west"
-  generator_east = "openshift.io/gen_east"
-  device_west    = "openshift.io/dut_west"
-  device_east    = "openshift.io/dut_east"
+# The NICs as each machine sees them: whole, by their PCI addresses inside it
+# (`talosctl -n ADDRESS get pcidevices`).
+host_devices = {
+  generator_west = "0000:01:00.0"
+  generator_east = "0000:02:00.0"
+  device_west    = { pci_address = "0000:01:00.0" }
+  device_east    = { pci_address = "0000:02:00.0" }
 }
 
 # What is installed into the cluster. Without it: machines and Kubernetes alone.
@@ -65,14 +70,5 @@ addons = {
   vnfbench    = { registry = "registry.example.com/lab", tag = "TAG" } # as `make push` prints it
   kubevirt    = { operator_manifest = "kubevirt-operator.yaml" }
   multus      = { manifest = "multus-daemonset-thick.yml" }
-  cni_plugins = { image = "registry.example.com/lab/cni-plugins:v1.9.1" }
-  sriov = {
-    chart = "oci://registry.example.com/charts/sriov-network-operator-chart"
-    policies = {
-      gen-west = { resource_name = "gen_west", node_selector = { "vnfbench.io/role" = "generator" }, pf_names = ["ens1f0"], virtual_functions = 1 }
-      gen-east = { resource_name = "gen_east", node_selector = { "vnfbench.io/role" = "generator" }, pf_names = ["ens1f1"], virtual_functions = 1 }
-      dut-west = { resource_name = "dut_west", node_selector = { "vnfbench.io/role" = "device" }, pf_names = ["ens2f0"], virtual_functions = 4 }
-      dut-east = { resource_name = "dut_east", node_selector = { "vnfbench.io/role" = "device" }, pf_names = ["ens2f1"], virtual_functions = 4 }
-    }
-  }
+  cni_plugins = { image = "registry.example.com/lab/cni-plugins:v1.9.1" } # host-device among them
 }

@@ -23,6 +23,19 @@ provider "kubernetes" {
   client_key             = base64decode(module.cluster.kubernetes.client_key)
 }
 
+provider "talos" {
+  image_factory_url = var.image_factory_url
+}
+
+module "images" {
+  source = "../../modules/images"
+
+  nodes         = var.nodes
+  talos_version = var.talos_version
+  platform      = "nocloud"
+  extensions    = var.extensions
+}
+
 module "nodes" {
   source = "../../modules/proxmox-nodes"
 
@@ -33,8 +46,13 @@ module "nodes" {
   datastore         = var.datastore
   management_bridge = var.management_bridge
   pci_mappings      = var.pci_mappings
+  management_vlan   = var.management_vlan
   talos_version     = var.talos_version
-  talos_schematic   = var.talos_schematic
+  images            = module.images.images
+  image_datastore   = var.image_datastore
+  image_host        = var.image_host
+  image_checksums   = var.image_checksums
+  restart_on_change = var.restart_on_change
 }
 
 module "cluster" {
@@ -43,10 +61,14 @@ module "cluster" {
   cluster_name              = var.cluster_name
   endpoint                  = var.endpoint
   nodes                     = module.nodes.nodes
-  installer_image           = module.nodes.installer_image
   talos_version             = var.talos_version
   kubernetes_version        = var.kubernetes_version
   schedule_on_control_plane = var.schedule_on_control_plane
+  pod_subnets               = var.pod_subnets
+  service_subnets           = var.service_subnets
+  registry_mirrors          = var.registry_mirrors
+  config_patches            = var.config_patches
+  graceful_removal          = var.graceful_removal
 }
 
 module "testbed" {

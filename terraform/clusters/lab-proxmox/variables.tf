@@ -4,7 +4,7 @@ variable "cluster_name" {
 }
 
 variable "nodes" {
-  description = "The machines by name; each field is described in the module `proxmox-nodes`. Example: { cp-1 = { host = \"pve1\", role = \"controlplane\", address = \"192.0.2.11/24\", cpus = 2, memory_mib = 4096 } }."
+  description = "The machines by name; each field is described in the module `proxmox-nodes`, and kernel_args and schematic_id in `images`. Example: { cp-1 = { host = \"pve1\", role = \"controlplane\", address = \"192.0.2.11/24\", cpus = 2, memory_mib = 4096 } }."
   type = map(object({
     host            = string
     role            = string
@@ -19,6 +19,7 @@ variable "nodes" {
     traffic_bridges = optional(list(string), [])
     pci_mappings    = optional(list(string), [])
     start_order     = optional(number, 10)
+    kernel_args     = optional(list(string), [])
     labels          = optional(map(string), {})
     measurement = optional(object({
       reserved_cpus         = string
@@ -28,6 +29,8 @@ variable "nodes" {
       reserved_memory_mib   = optional(number, 1024)
       nested_virtualization = optional(bool, false)
     }))
+    schematic_id   = optional(string)
+    config_patches = optional(list(string), [])
   }))
 }
 
@@ -54,13 +57,43 @@ variable "management_bridge" {
   default     = "vmbr0"
 }
 
+variable "management_vlan" {
+  description = "VLAN of the cluster's own network; see the module `proxmox-nodes`. Absent: untagged. Example: 20."
+  type        = number
+  default     = null
+}
+
+variable "image_datastore" {
+  description = "Datastore that takes Talos' images; see the module `proxmox-nodes`. Example: \"local\"."
+  type        = string
+  default     = "local"
+}
+
+variable "image_host" {
+  description = "Host that downloads the images for all, where they share image_datastore; see the module `proxmox-nodes`. Absent: each into its own. Example: \"pve1\"."
+  type        = string
+  default     = null
+}
+
+variable "image_checksums" {
+  description = "SHA-256 of Talos' disk images by class; see the module `proxmox-nodes`. Example: { 3e7c4b6a9f01 = \"8f94790fbbbe7f01ef8741f161b811aa296f96f455c1451b4debda2efa0e9038\" }."
+  type        = map(string)
+  default     = {}
+}
+
+variable "restart_on_change" {
+  description = "Whether a machine is stopped and started at once when its CPUs, memory, disk or devices change; see the module `proxmox-nodes`."
+  type        = bool
+  default     = false
+}
+
 variable "pci_mappings" {
-  description = "NICs that machines pass through, by name and Proxmox host; see the module `proxmox-nodes`. Example: { west = { pve1 = { path = \"0000:03:00.0\", id = \"8086:1572\" } } }."
+  description = "NICs that machines pass through, by name and Proxmox host; see the module `proxmox-nodes`. Example: { west = { pve1 = { path = \"0000:03:00.0\", id = \"8086:1572\", iommu_group = 33, subsystem_id = \"8086:0001\" } } }."
   type = map(map(object({
     path         = string
     id           = string
-    iommu_group  = optional(number)
-    subsystem_id = optional(string)
+    iommu_group  = number
+    subsystem_id = string
   })))
   default = {}
 }
@@ -92,16 +125,57 @@ variable "talos_version" {
   default     = "v1.13.0"
 }
 
-variable "talos_schematic" {
-  description = "Id of the image factory's schematic. Default: Talos without extensions. Example: \"376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba\"."
+variable "extensions" {
+  description = "Talos' system extensions in every image; see the module `images`. Example: [\"siderolabs/intel-ucode\"]."
+  type        = list(string)
+  default     = []
+}
+
+variable "image_factory_url" {
+  description = "The image factory that makes and keeps Talos' images. Example: \"https://factory.example.com\"."
   type        = string
-  default     = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
+  default     = "https://factory.talos.dev"
+
+  validation {
+    condition     = can(regex("^https?://[^/[:space:]]+$", var.image_factory_url))
+    error_message = "image_factory_url is a URL without a path, such as https://factory.talos.dev."
+  }
 }
 
 variable "kubernetes_version" {
-  description = "Version of Kubernetes that the Talos version supports. Example: \"1.37.2\"."
+  description = "Version of Kubernetes that the Talos version supports; see the module `cluster`. Example: \"1.34.10\"."
   type        = string
-  default     = "1.37.2"
+  default     = "1.34.10"
+}
+
+variable "config_patches" {
+  description = "Further patches of every machine's configuration; see the module `cluster`. Example: [\"machine: { sysctls: { kernel.panic: '5' } }\"]."
+  type        = list(string)
+  default     = []
+}
+
+variable "registry_mirrors" {
+  description = "Mirrors of registries of images; see the module `cluster`. Example: { \"registry.k8s.io\" = [\"https://mirror.example.com\"] }."
+  type        = map(list(string))
+  default     = {}
+}
+
+variable "pod_subnets" {
+  description = "Networks of pods; see the module `cluster`. Example: [\"10.244.0.0/16\"]."
+  type        = list(string)
+  default     = ["10.244.0.0/16"]
+}
+
+variable "service_subnets" {
+  description = "Networks of services; see the module `cluster`. Example: [\"10.96.0.0/12\"]."
+  type        = list(string)
+  default     = ["10.96.0.0/12"]
+}
+
+variable "graceful_removal" {
+  description = "Whether a machine that is removed is drained and leaves etcd first; see the module `cluster`. Take it back before `terraform destroy`."
+  type        = bool
+  default     = false
 }
 
 variable "schedule_on_control_plane" {

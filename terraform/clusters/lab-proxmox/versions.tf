@@ -14,8 +14,6 @@ terraform {
       source  = "bpg/proxmox"
       version = "~> 0.111.1"
     }
-    # Used in a module; named here so that tests can put a mock in its place.
-    # tflint-ignore: terraform_unused_required_providers
     talos = {
       source  = "siderolabs/talos"
       version = "~> 0.11.0"

@@ -1,8 +1,21 @@
-# Computed from its arguments; nothing is asked over the network.
-data "talos_image_factory_urls" "this" {
-  talos_version = var.talos_version
-  schematic_id  = var.talos_schematic
-  platform      = "metal"
+locals {
+  # Talos' own arguments of the kernel, with which each of its images starts: tests
+  # compare them with Talos' library. They are those of the network boot; the
+  # installed system has its own in its image.
+  boot_args = [
+    "initrd=initramfs.xz",
+    "talos.platform=metal",
+    "console=tty0",
+    "init_on_alloc=1",
+    "slab_nomerge=",
+    "pti=on",
+    "consoleblank=0",
+    "nvme_core.io_timeout=4294967295",
+    "printk.devkmsg=on",
+    "selinux=1",
+    "module.sig_enforce=1",
+    "proc_mem.force_override=never",
+  ]
 }
 
 # Machines boot into Talos' maintenance mode and wait there for the module
@@ -12,20 +25,9 @@ resource "matchbox_profile" "node" {
   for_each = var.nodes
 
   name   = "${var.cluster_name}-${each.key}"
-  kernel = data.talos_image_factory_urls.this.urls.kernel
-  initrd = [data.talos_image_factory_urls.this.urls.initramfs]
-  args = concat(
-    [
-      "initrd=initramfs.xz",
-      "talos.platform=metal",
-      "slab_nomerge",
-      "pti=on",
-      "console=tty0",
-      "init_on_alloc=1",
-      "printk.devkmsg=on",
-    ],
-    each.value.kernel_args,
-  )
+  kernel = var.images[each.key].kernel
+  initrd = [var.images[each.key].initramfs]
+  args   = concat(local.boot_args, each.value.kernel_args)
 }
 
 resource "matchbox_group" "node" {

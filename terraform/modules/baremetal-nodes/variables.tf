@@ -16,9 +16,12 @@ variable "nodes" {
     - `role`: `controlplane` or `worker`.
     - `address`: IPv4 address with prefix length; the DHCP server must give it to `mac` for good.
     - `install_disk`: disk that Talos is installed on; it is overwritten. Example: "/dev/nvme0n1".
-    - `kernel_args`: further arguments of the network boot. Example: ["console=ttyS1,115200"].
+    - `kernel_args`: further arguments of the kernel, at the network boot and, by the module `images`,
+      of the installed system. Example: ["console=ttyS1,115200"].
     - `labels`: node labels. `vnfbench.io/role` = "generator" or "device" is what Testbeds select by.
-    - `measurement`: what makes the node quiet; see the module `cluster`.
+    - `measurement`: what makes the node quiet; see the module `cluster`. Its arguments of the
+      kernel are in the machine's image; see the module `images`.
+    - `config_patches`: further patches of this machine's configuration; see the module `cluster`.
   EOT
   type = map(object({
     mac          = string
@@ -35,6 +38,7 @@ variable "nodes" {
       reserved_memory_mib   = optional(number, 1024)
       nested_virtualization = optional(bool, false)
     }))
+    config_patches = optional(list(string), [])
   }))
 
   validation {
@@ -71,23 +75,21 @@ variable "nodes" {
   }
 }
 
-variable "talos_version" {
-  description = "Version of Talos. Example: \"v1.13.0\"."
-  type        = string
+variable "images" {
+  description = <<-EOT
+    Each machine's image by its name: the output `images` of the module `images` for the platform "metal".
+    Example: { cp-1 = { kernel = "https://factory.talos.dev/image/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba/v1.13.0/kernel-amd64",
+    initramfs = "https://factory.talos.dev/image/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba/v1.13.0/initramfs-amd64.xz",
+    installer = "factory.talos.dev/metal-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.13.0" } }.
+  EOT
+  type = map(object({
+    kernel    = string
+    initramfs = string
+    installer = string
+  }))
 
   validation {
-    condition     = can(regex("^v1\\.[0-9]+\\.[0-9]+$", var.talos_version))
-    error_message = "talos_version is v1.MINOR.PATCH, such as v1.13.0."
-  }
-}
-
-variable "talos_schematic" {
-  description = "Id of the image factory's schematic: 64 hexadecimal digits. Default: Talos without extensions. Example: \"376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba\"."
-  type        = string
-  default     = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
-
-  validation {
-    condition     = can(regex("^[0-9a-f]{64}$", var.talos_schematic))
-    error_message = "talos_schematic is 64 hexadecimal digits, as the image factory answers."
+    condition     = length(setsubtract(keys(var.nodes), keys(var.images))) == 0
+    error_message = "images lacks one of nodes: give the output of the module images for the same machines."
   }
 }

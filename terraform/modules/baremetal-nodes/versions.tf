@@ -4,11 +4,7 @@ terraform {
   required_providers {
     matchbox = {
       source  = "poseidon/matchbox"
-      version = "~> 0.5.4"
-    }
-    talos = {
-      source  = "siderolabs/talos"
-      version = "~> 0.11.0"
+      version = ">= 0.5.4"
     }
   }
 }

@@ -1,4 +1,11 @@
 locals {
+  # The versions of Kubernetes that each Talos takes, as minor versions of 1: tests compare
+  # them with Talos' own library.
+  kubernetes = {
+    "12" = { min_minor = 30, max_minor = 35 }
+    "13" = { min_minor = 31, max_minor = 36 }
+  }
+
   control_plane = { for name, node in var.nodes : name => node if node.role == "controlplane" }
   workers       = { for name, node in var.nodes : name => node if node.role == "worker" }
   # The first by name: which one is asked does not matter, that it stays the same does.
@@ -6,11 +13,6 @@ locals {
 
   # What all machines have.
   common = {
-    machine = {
-      install = {
-        image = var.installer_image
-      }
-    }
     cluster = {
       allowSchedulingOnControlPlanes = var.schedule_on_control_plane
       network = {
@@ -20,45 +22,32 @@ locals {
     }
   }
 
+  # A document by itself for each registry.
+  mirrors = [for registry, endpoints in var.registry_mirrors : {
+    apiVersion = "v1alpha1"
+    kind       = "RegistryMirrorConfig"
+    name       = registry
+    endpoints  = [for url in endpoints : { url = url }]
+  }]
+
   own = { for name, node in var.nodes : name => {
     machine = {
-      install    = { disk = node.install_disk }
-      network    = { hostname = name }
+      install    = { disk = node.install_disk, image = node.installer_image }
       nodeLabels = node.labels
     }
   } }
 
-  # Both makers' arguments: a CPU reads its own and ignores the other's.
-  kernel_args = { for name, node in var.nodes : name => node.measurement == null ? [] : concat(
-    [
-      # The scheduler, its tick and RCU's callbacks leave these CPUs alone.
-      "isolcpus=managed_irq,domain,${node.measurement.isolated_cpus}",
-      "nohz_full=${node.measurement.isolated_cpus}",
-      "rcu_nocbs=${node.measurement.isolated_cpus}",
-      "irqaffinity=${node.measurement.reserved_cpus}",
-      # Devices can be passed through, and the node's own are not slowed by it.
-      "intel_iommu=on",
-      "amd_iommu=on",
-      "iommu=pt",
-      # One frequency and no deep sleep: a core that wakes up is late.
-      "cpufreq.default_governor=performance",
-      "intel_pstate=disable",
-      "intel_idle.max_cstate=0",
-      "processor.max_cstate=1",
-      "nosoftlockup",
-      "nmi_watchdog=0",
-      "transparent_hugepage=never",
-    ],
-    node.measurement.nested_virtualization ? ["kvm_intel.nested=1", "kvm_amd.nested=1"] : [],
-    node.measurement.hugepages_1gi > 0 ? ["hugepagesz=1G", "hugepages=${node.measurement.hugepages_1gi}"] : [],
-    node.measurement.hugepages_2mi > 0 ? ["hugepagesz=2M", "hugepages=${node.measurement.hugepages_2mi}"] : [],
-  ) }
+  # Talos names a machine by itself where no document does, and takes one name only.
+  hostname = { for name, node in var.nodes : name => {
+    apiVersion = "v1alpha1"
+    kind       = "HostnameConfig"
+    auto       = "off"
+    hostname   = name
+  } }
 
+  # The kernel's arguments are not here: Talos takes them from its image (module `images`).
   measurement = { for name, node in var.nodes : name => {
     machine = {
-      install = {
-        extraKernelArgs = local.kernel_args[name]
-      }
       kernel = {
         modules = [{ name = "vfio_pci" }]
       }
@@ -75,8 +64,13 @@ locals {
           topologyManagerScope    = "pod"
           memoryManagerPolicy     = "Static"
           # The memory manager wants exactly what the kubelet reserves: its
-          # threshold of eviction (100 MiB) and the system's share.
-          systemReserved = { memory = "${node.measurement.reserved_memory_mib - 100}Mi" }
+          # threshold of eviction (100 MiB) and the system's share. The others
+          # are Talos' own, whose list this one replaces.
+          systemReserved = {
+            memory              = "${node.measurement.reserved_memory_mib - 100}Mi"
+            pid                 = "100"
+            "ephemeral-storage" = "256Mi"
+          }
           reservedMemory = [{
             numaNode = 0
             limits   = { memory = "${node.measurement.reserved_memory_mib}Mi" }
@@ -85,6 +79,18 @@ locals {
       }
     }
   } if node.measurement != null }
+
+  patches = { for name, node in var.nodes : name => concat(
+    [yamlencode(local.common)],
+    [for mirror in local.mirrors : yamlencode(mirror)],
+    [yamlencode(local.own[name]), yamlencode(local.hostname[name])],
+    node.measurement == null ? [] : [yamlencode(local.measurement[name])],
+  ) }
+
+  # Who leaves in order is drained, and leaves etcd, which its only member cannot.
+  graceful = { for name, node in var.nodes : name =>
+    var.graceful_removal && (node.role == "worker" || length(local.control_plane) > 1)
+  }
 }
 
 resource "talos_machine_secrets" "this" {
@@ -103,11 +109,7 @@ data "talos_machine_configuration" "node" {
   docs               = false
   examples           = false
 
-  config_patches = concat(
-    [yamlencode(local.common), yamlencode(local.own[each.key])],
-    each.value.measurement == null ? [] : [yamlencode(local.measurement[each.key])],
-    var.config_patches,
-  )
+  config_patches = concat(local.patches[each.key], var.config_patches, each.value.config_patches)
 }
 
 data "talos_client_configuration" "this" {
@@ -126,11 +128,11 @@ resource "talos_machine_configuration_apply" "node" {
   endpoint                    = each.value.address
   apply_mode                  = "auto"
 
-  # A machine that leaves the map leaves the cluster, and forgets its secrets.
+  # A machine whose disk outlives it forgets its secrets.
   on_destroy = {
-    graceful = true
+    graceful = local.graceful[each.key]
     reboot   = false
-    reset    = true
+    reset    = local.graceful[each.key] || each.value.reset_on_removal
   }
 }
 

@@ -20,9 +20,6 @@ output "talosconfig" {
 }
 
 output "patches" {
-  description = "What is changed in each machine's configuration, by name, as YAML documents. There are no secrets in it."
-  value = { for name, node in var.nodes : name => concat(
-    [yamlencode(local.common), yamlencode(local.own[name])],
-    node.measurement == null ? [] : [yamlencode(local.measurement[name])],
-  ) }
+  description = "What is changed in each machine's configuration, by name, as YAML documents, without `config_patches`. There are no secrets in it."
+  value       = local.patches
 }

@@ -28,12 +28,22 @@ variable "nodes" {
     - `hugepages_2mi`, `hugepages_1gi`: how many pages of either size are set aside at boot.
     - `reserved_memory_mib`: memory of NUMA node 0 that pods of the class Guaranteed do not get.
     - `nested_virtualization`: virtual machines on a node that is one itself.
+
+    Of these, the module `images` puts the kernel's arguments into the image, and this module
+    configures the kubelet.
+
+    - `installer_image`: the image by which Talos installs itself on `install_disk`.
+    - `config_patches`: further patches of this machine's configuration, after those of all.
+    - `reset_on_removal`: whether a machine that leaves erases its own state.
   EOT
   type = map(object({
-    role         = string
-    address      = string
-    install_disk = string
-    labels       = map(string)
+    role             = string
+    address          = string
+    install_disk     = string
+    installer_image  = string
+    labels           = map(string)
+    config_patches   = optional(list(string), [])
+    reset_on_removal = optional(bool, true)
     measurement = optional(object({
       reserved_cpus         = string
       isolated_cpus         = string
@@ -64,15 +74,16 @@ variable "nodes" {
     condition     = alltrue([for n in var.nodes : n.measurement == null ? true : n.measurement.reserved_memory_mib >= 500])
     error_message = "reserved_memory_mib of measurement is at least 500: the system needs it."
   }
-}
-
-variable "installer_image" {
-  description = "The image by which Talos installs itself: the output of `proxmox-nodes` or `baremetal-nodes`. Example: \"factory.talos.dev/metal-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.13.0\"."
-  type        = string
-
   validation {
-    condition     = can(regex("^[A-Za-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)+(:[A-Za-z0-9_.-]+)?(@[a-z0-9]+:[0-9a-f]+)?$", var.installer_image))
-    error_message = "installer_image is a host and a path with a tag or digest, without scheme, such as registry.example.com/siderolabs/installer:v1.13.0."
+    condition     = alltrue([for n in var.nodes : can(regex("^[A-Za-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)+(:[A-Za-z0-9_.-]+)?(@[a-z0-9]+:[0-9a-f]+)?$", n.installer_image))])
+    error_message = "installer_image of nodes is a host and a path with a tag or digest, without scheme, such as registry.example.com/siderolabs/installer:v1.13.0."
+  }
+  validation {
+    condition = alltrue(flatten([for n in var.nodes : [for patch in n.config_patches : [
+      for document in split("\n---", "\n${patch}") :
+      trimspace(replace(document, "/(?m)^\\s*#.*$/", "")) == "" || can(keys(yamldecode(document))) || can(concat(yamldecode(document), []))
+    ]]]))
+    error_message = "Each of config_patches of nodes is YAML, a mapping or a list of JSON patches, such as \"machine: { sysctls: { kernel.panic: '5' } }\"."
   }
 }
 
@@ -81,18 +92,27 @@ variable "talos_version" {
   type        = string
 
   validation {
-    condition     = can(regex("^v1\\.[0-9]+\\.[0-9]+$", var.talos_version))
-    error_message = "talos_version is v1.MINOR.PATCH, such as v1.13.0."
+    # Older ones have no documents for host names and registries' mirrors.
+    condition     = try(tonumber(regex("^v1\\.([0-9]+)\\.[0-9]+$", var.talos_version)[0]) >= 12, false)
+    error_message = "talos_version is v1.MINOR.PATCH, such as v1.13.0, and at least v1.12.0."
   }
 }
 
 variable "kubernetes_version" {
-  description = "Version of Kubernetes. Example: \"1.37.2\"."
+  description = "Version of Kubernetes, one that the Talos version supports. Example: \"1.34.10\"."
   type        = string
 
   validation {
     condition     = can(regex("^1\\.[0-9]+\\.[0-9]+$", var.kubernetes_version))
-    error_message = "kubernetes_version is 1.MINOR.PATCH, such as 1.37.2."
+    error_message = "kubernetes_version is 1.MINOR.PATCH, such as 1.34.10."
+  }
+  validation {
+    # The machine refuses the others. A Talos that is not in the table yet decides by itself.
+    condition = try(
+      tonumber(split(".", var.kubernetes_version)[1]) >= local.kubernetes[split(".", var.talos_version)[1]].min_minor
+      && tonumber(split(".", var.kubernetes_version)[1]) <= local.kubernetes[split(".", var.talos_version)[1]].max_minor,
+    true)
+    error_message = "This Talos refuses kubernetes_version: Talos 1.12 takes Kubernetes 1.30 to 1.35, and Talos 1.13 takes 1.31 to 1.36."
   }
 }
 
@@ -124,8 +144,25 @@ variable "schedule_on_control_plane" {
   default     = false
 }
 
+variable "registry_mirrors" {
+  description = "Mirrors of registries of images, by the registry's name: the machines ask them first, in this order. Example: { \"registry.k8s.io\" = [\"https://mirror.example.com\"] }."
+  type        = map(list(string))
+  default     = {}
+
+  validation {
+    condition     = alltrue([for registry, urls in var.registry_mirrors : length(urls) > 0 && alltrue([for url in urls : can(regex("^https?://[^/[:space:]]+", url))])])
+    error_message = "Each of registry_mirrors names at least one address with its scheme, such as https://mirror.example.com."
+  }
+}
+
+variable "graceful_removal" {
+  description = "Whether a machine that is removed is drained and leaves etcd before it is erased. Set and apply it before you remove one machine of a cluster that stays, and take it back before `terraform destroy`: the last member of etcd cannot leave."
+  type        = bool
+  default     = false
+}
+
 variable "config_patches" {
-  description = "Further patches of every machine's configuration, as YAML documents. Example: [\"machine: { time: { servers: [192.0.2.1] } }\"]."
+  description = "Further patches of every machine's configuration, as YAML documents. Example: [\"machine: { sysctls: { kernel.panic: '5' } }\"]."
   type        = list(string)
   default     = []
 
@@ -135,6 +172,6 @@ variable "config_patches" {
       for document in split("\n---", "\n${patch}") :
       trimspace(replace(document, "/(?m)^\\s*#.*$/", "")) == "" || can(keys(yamldecode(document))) || can(concat(yamldecode(document), []))
     ]]))
-    error_message = "Each of config_patches is YAML, a mapping or a list of JSON patches, such as \"machine: { time: { servers: [192.0.2.1] } }\"."
+    error_message = "Each of config_patches is YAML, a mapping or a list of JSON patches, such as \"machine: { sysctls: { kernel.panic: '5' } }\"."
   }
 }

@@ -1,27 +1,22 @@
 locals {
-  # One image for each host that runs a machine.
-  hosts = toset([for node in var.nodes : node.host])
-}
-
-# Computed from its arguments; nothing is asked over the network.
-data "talos_image_factory_urls" "this" {
-  talos_version = var.talos_version
-  schematic_id  = var.talos_schematic
-  platform      = "nocloud"
+  # Where each machine's image is kept: on its host, or once for all of them on
+  # storage that they share.
+  images = { for name, node in var.nodes : name => "${coalesce(var.image_host, node.host)}/${var.images[name].class}" }
 }
 
 # The same image as the packed one that the factory names, as the format that
-# Proxmox imports by its API alone.
+# Proxmox imports by its API alone. It is of one cluster: another one that takes the
+# same image on the same storage keeps its own, and neither takes the other's away.
 resource "proxmox_download_file" "talos" {
-  for_each = local.hosts
+  for_each = { for name, key in local.images : key => var.images[name]... }
 
-  node_name          = each.key
+  node_name          = split("/", each.key)[0]
   datastore_id       = var.image_datastore
   content_type       = "import"
-  url                = replace(data.talos_image_factory_urls.this.urls.disk_image, ".raw.xz", ".qcow2")
-  file_name          = "talos-${var.talos_version}-${substr(var.talos_schematic, 0, 8)}.qcow2"
-  checksum           = var.image_checksum
-  checksum_algorithm = var.image_checksum == null ? null : "sha256"
+  url                = replace(each.value[0].disk_image, ".raw.xz", ".qcow2")
+  file_name          = "${var.cluster_name}-talos-${var.talos_version}-${each.value[0].class}.qcow2"
+  checksum           = lookup(var.image_checksums, each.value[0].class, null)
+  checksum_algorithm = contains(keys(var.image_checksums), each.value[0].class) ? "sha256" : null
   overwrite          = false
 }
 
@@ -48,9 +43,11 @@ resource "proxmox_virtual_environment_vm" "node" {
   machine       = length(each.value.pci_mappings) > 0 ? "q35,viommu=intel" : "q35"
   bios          = "ovmf"
   scsi_hardware = "virtio-scsi-single"
-  # Talos stops within seconds of ACPI's request, but not before it is installed.
+  # Talos stops within seconds of ACPI's request, but not before it has its configuration.
   stop_on_destroy = true
   on_boot         = true
+  # The provider stops a machine hard to change it, and all that change at once.
+  reboot_after_update = var.restart_on_change
 
   startup {
     order = each.value.start_order
@@ -100,7 +97,7 @@ resource "proxmox_virtual_environment_vm" "node" {
   disk {
     interface    = "scsi0"
     datastore_id = coalesce(each.value.datastore, var.datastore)
-    import_from  = proxmox_download_file.talos[each.value.host].id
+    import_from  = proxmox_download_file.talos[local.images[each.key]].id
     size         = each.value.disk_gib
     iothread     = true
     discard      = "on"

@@ -16,21 +16,25 @@ variable "nodes" {
     - `role`: `controlplane` or `worker`.
     - `address`: IPv4 address with prefix length, set by cloud-init. Example: "192.0.2.11/24".
     - `cpus`: vCPUs, of the host's own CPU type.
-    - `cpu_affinity`: the host's CPUs that the vCPUs may use, whole cores of one NUMA node,
-      as many as `cpus`. Example: "8-15". Absent: any. Needs root@pam with a password.
+    - `cpu_affinity`: the host's CPUs that the machine's threads may use, its vCPUs and its I/O:
+      whole cores of one NUMA node, as many as `cpus`. Proxmox gives no vCPU a core to itself.
+      Example: "8-15". Absent: any. Needs root@pam with a password.
     - `memory_mib`: memory, multiple of 1024.
     - `hugepages_mib`: size of the host's pages that back the memory, 2 or 1024. Absent:
       ordinary pages. Needs root@pam with a password.
     - `numa_node`: the host's NUMA node of memory and CPUs. Absent: none is asked for.
-    - `disk_gib`: size of the disk that Talos is installed on.
+    - `disk_gib`: size of the disk with Talos.
     - `datastore`: the datastore of the disk. Absent: var.datastore.
     - `traffic_bridges`: further virtio NICs, one on each of these bridges of the host, with
       as many queues as there are vCPUs. Example: ["vmbr10", "vmbr11"].
     - `pci_mappings`: names of hardware mappings (var.pci_mappings, or the datacenter's own)
-      that are passed through. A PF with SR-IOV, or single VFs.
+      that are passed through: whole NICs, or VFs that the host has made. The NIC inside the
+      machine makes no VFs: QEMU hides that it can.
     - `start_order`: machines with a lower number start first.
     - `labels`: node labels. `vnfbench.io/role` = "generator" or "device" is what Testbeds select by.
-    - `measurement`: what makes the node quiet; see the module `cluster`.
+    - `measurement`: what makes the node quiet; see the module `cluster`. Its arguments of the
+      kernel are in the machine's image; see the module `images`.
+    - `config_patches`: further patches of this machine's configuration; see the module `cluster`.
   EOT
   type = map(object({
     host            = string
@@ -55,6 +59,7 @@ variable "nodes" {
       reserved_memory_mib   = optional(number, 1024)
       nested_virtualization = optional(bool, false)
     }))
+    config_patches = optional(list(string), [])
   }))
 
   validation {
@@ -94,11 +99,11 @@ variable "nodes" {
     error_message = "cpu_affinity of nodes is a list of CPUs such as \"8-15\" or \"8-11,24-27\"."
   }
   validation {
-    # Each machine's list is unrolled and counted: fewer CPUs than vCPUs share cores, and figures scatter.
+    # Each machine's list is unrolled and counted: with fewer CPUs vCPUs take turns, and figures scatter.
     condition = alltrue([for n in var.nodes : n.cpu_affinity == null ? true : try(sum([
       for part in split(",", n.cpu_affinity) : tonumber(element(split("-", part), length(split("-", part)) - 1)) - tonumber(split("-", part)[0]) + 1
     ]) == n.cpus, false)])
-    error_message = "cpu_affinity of nodes names as many CPUs of the host as cpus says: a vCPU without a dedicated core is not fit for measurement."
+    error_message = "cpu_affinity of nodes names as many CPUs of the host as cpus says: vCPUs that share fewer are not fit for measurement."
   }
   validation {
     condition     = alltrue([for n in var.nodes : length(n.pci_mappings) <= 16 && length(n.traffic_bridges) <= 31])
@@ -174,14 +179,17 @@ variable "dns_servers" {
 variable "pci_mappings" {
   description = <<-EOT
     Hardware mappings to make, by name: for each Proxmox host the device's PCI address
-    (`path`), its vendor and device id, and its IOMMU group. A mapping can be used without root@pam.
-    Example: { west = { pve1 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33 } } }.
+    (`path`), its vendor and device id, its IOMMU group, and the vendor's and device's id of its
+    subsystem (null: the device has none). Proxmox compares all of them with the device when a
+    machine starts. `pvesh get /nodes/HOST/hardware/pci` and `lspci -nnks ADDRESS` show them.
+    A mapping can be used without root@pam.
+    Example: { west = { pve1 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33, subsystem_id = "8086:0001" } } }.
   EOT
   type = map(map(object({
     path         = string
     id           = string
-    iommu_group  = optional(number)
-    subsystem_id = optional(string)
+    iommu_group  = number
+    subsystem_id = string
   })))
   default = {}
 
@@ -192,6 +200,10 @@ variable "pci_mappings" {
   validation {
     condition     = alltrue(flatten([for hosts in var.pci_mappings : [for d in hosts : can(regex("^[0-9a-f]{4}:[0-9a-f]{4}$", d.id))]]))
     error_message = "id of pci_mappings is vendor and device, such as 8086:1572."
+  }
+  validation {
+    condition     = alltrue(flatten([for hosts in var.pci_mappings : [for d in hosts : d.subsystem_id == null ? true : can(regex("^[0-9a-f]{4}:[0-9a-f]{4}$", d.subsystem_id))]]))
+    error_message = "subsystem_id of pci_mappings is vendor and device of the subsystem, such as 8086:0001, or null where the device has none."
   }
 }
 
@@ -205,24 +217,52 @@ variable "talos_version" {
   }
 }
 
-variable "talos_schematic" {
-  description = "Id of the image factory's schematic: 64 hexadecimal digits. Default: Talos without extensions. Example: \"376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba\"."
-  type        = string
-  default     = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
+variable "images" {
+  description = <<-EOT
+    Each machine's image by its name: the output `images` of the module `images` for the platform "nocloud".
+    Example: { cp-1 = { class = "3e7c4b6a9f01", disk_image = "https://factory.talos.dev/image/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba/v1.13.0/nocloud-amd64.raw.xz",
+    installer = "factory.talos.dev/nocloud-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.13.0" } }.
+  EOT
+  type = map(object({
+    class      = string
+    disk_image = string
+    installer  = string
+  }))
 
   validation {
-    condition     = can(regex("^[0-9a-f]{64}$", var.talos_schematic))
-    error_message = "talos_schematic is 64 hexadecimal digits, as the image factory answers."
+    condition     = length(setsubtract(keys(var.nodes), keys(var.images))) == 0
+    error_message = "images lacks one of nodes: give the output of the module images for the same machines."
+  }
+  validation {
+    condition     = alltrue([for image in var.images : can(regex("^[0-9a-f]{12}$", image.class))])
+    error_message = "class of images is 12 hexadecimal digits, as the module images makes it."
   }
 }
 
-variable "image_checksum" {
-  description = "SHA-256 of the Talos disk image (.qcow2), 64 hexadecimal digits. Absent: the download is not checked. Example: \"8f94790fbbbe7f01ef8741f161b811aa296f96f455c1451b4debda2efa0e9038\"."
+variable "image_checksums" {
+  description = "SHA-256 of Talos' disk images (.qcow2) by their class, 64 hexadecimal digits. A class that is absent is downloaded without a check. Example: { 3e7c4b6a9f01 = \"8f94790fbbbe7f01ef8741f161b811aa296f96f455c1451b4debda2efa0e9038\" }."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition     = alltrue([for sum in var.image_checksums : can(regex("^[0-9a-f]{64}$", sum))])
+    error_message = "Each of image_checksums is a SHA-256: 64 hexadecimal digits."
+  }
+}
+
+variable "image_host" {
+  description = "Host that downloads each image for all of them, where they share image_datastore, such as NFS. Absent: each host downloads into its own. Example: \"pve1\"."
   type        = string
   default     = null
 
   validation {
-    condition     = var.image_checksum == null ? true : can(regex("^[0-9a-f]{64}$", var.image_checksum))
-    error_message = "image_checksum is a SHA-256: 64 hexadecimal digits."
+    condition     = var.image_host == null ? true : can(regex("^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$", var.image_host))
+    error_message = "image_host is the name of a Proxmox host, such as pve1."
   }
+}
+
+variable "restart_on_change" {
+  description = "Whether a machine is stopped and started at once when its CPUs, memory, disk or devices change. It is stopped hard, without a drain, and all that change at the same time. Otherwise Proxmox keeps the change until you restart the machine: drain one after another."
+  type        = bool
+  default     = false
 }

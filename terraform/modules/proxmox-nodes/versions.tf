@@ -4,11 +4,7 @@ terraform {
   required_providers {
     proxmox = {
       source  = "bpg/proxmox"
-      version = "~> 0.111.1"
-    }
-    talos = {
-      source  = "siderolabs/talos"
-      version = "~> 0.11.0"
+      version = ">= 0.111.1"
     }
   }
 }

@@ -92,20 +92,20 @@ variables {
 
   pci_mappings = {
     west = {
-      pve2 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33 }
-      pve3 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33 }
+      pve2 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33, subsystem_id = "8086:0001" }
+      pve3 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33, subsystem_id = "8086:0001" }
     }
     east = {
-      pve2 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34 }
-      pve3 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34 }
+      pve2 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34, subsystem_id = "8086:0001" }
+      pve3 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34, subsystem_id = "8086:0001" }
     }
   }
 
-  sriov = {
-    generator_west = "openshift.io/gen_west"
-    generator_east = "openshift.io/gen_east"
-    device_west    = "openshift.io/dut_west"
-    device_east    = "openshift.io/dut_east"
+  host_devices = {
+    generator_west = "0000:01:00.0"
+    generator_east = "0000:02:00.0"
+    device_west    = { pci_address = "0000:01:00.0" }
+    device_east    = { pci_address = "0000:02:00.0" }
   }
 }
 

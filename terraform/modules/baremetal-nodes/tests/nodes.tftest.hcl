@@ -1,30 +1,16 @@
 # Planned against the providers' schemas, without Matchbox.
 mock_provider "matchbox" {}
 
-mock_provider "talos" {
-  mock_data "talos_image_factory_urls" {
-    # Every field: OpenTofu's mocks want a nested object whole.
-    defaults = {
-      urls = {
-        disk_image            = ""
-        disk_image_secureboot = ""
-        initramfs             = "https://factory.example/image/abc/v1.13.0/initramfs-amd64.xz"
-        installer             = "factory.example/installer/abc:v1.13.0"
-        installer_secureboot  = ""
-        iso                   = ""
-        iso_secureboot        = ""
-        kernel                = "https://factory.example/image/abc/v1.13.0/kernel-amd64"
-        kernel_command_line   = ""
-        pxe                   = ""
-        uki                   = ""
-      }
-    }
-  }
-}
-
 variables {
-  cluster_name  = "nfv-lab"
-  talos_version = "v1.13.0"
+  images = {
+    cp-1  = { kernel = "https://factory.example/image/aaa/v1.13.0/kernel-amd64", initramfs = "https://factory.example/image/aaa/v1.13.0/initramfs-amd64.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+    gen-1 = { kernel = "https://factory.example/image/bbb/v1.13.0/kernel-amd64", initramfs = "https://factory.example/image/bbb/v1.13.0/initramfs-amd64.xz", installer = "factory.example/installer/bbb:v1.13.0" }
+    dut-1 = { kernel = "https://factory.example/image/ccc/v1.13.0/kernel-amd64", initramfs = "https://factory.example/image/ccc/v1.13.0/initramfs-amd64.xz", installer = "factory.example/installer/ccc:v1.13.0" }
+    a     = { kernel = "https://factory.example/image/aaa/v1.13.0/kernel-amd64", initramfs = "https://factory.example/image/aaa/v1.13.0/initramfs-amd64.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+    b     = { kernel = "https://factory.example/image/aaa/v1.13.0/kernel-amd64", initramfs = "https://factory.example/image/aaa/v1.13.0/initramfs-amd64.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+    A     = { kernel = "https://factory.example/image/aaa/v1.13.0/kernel-amd64", initramfs = "https://factory.example/image/aaa/v1.13.0/initramfs-amd64.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+  }
+  cluster_name = "nfv-lab"
   nodes = {
     cp-1  = { mac = "0c:c4:7a:00:00:11", role = "controlplane", address = "192.0.2.11/24", install_disk = "/dev/sda" }
     gen-1 = { mac = "0c:c4:7a:00:00:21", role = "worker", address = "192.0.2.21/24", install_disk = "/dev/sda", labels = { "vnfbench.io/role" = "generator" } }
@@ -40,12 +26,16 @@ run "machines" {
     error_message = "each machine finds its profile by its MAC address"
   }
   assert {
-    condition     = matchbox_profile.node["dut-1"].kernel == "https://factory.example/image/abc/v1.13.0/kernel-amd64" && contains(matchbox_profile.node["dut-1"].args, "console=ttyS1,115200")
+    condition     = matchbox_profile.node["dut-1"].kernel == "https://factory.example/image/ccc/v1.13.0/kernel-amd64" && contains(matchbox_profile.node["dut-1"].args, "console=ttyS1,115200")
     error_message = "Talos' kernel, with the machine's own arguments"
   }
   assert {
     condition     = alltrue([for p in matchbox_profile.node : p.generic_config == null])
     error_message = "no configuration in Matchbox: it would show secrets to anyone who asks"
+  }
+  assert {
+    condition     = output.nodes["dut-1"].installer_image == "factory.example/installer/ccc:v1.13.0" && output.nodes["dut-1"].reset_on_removal
+    error_message = "Talos installs itself by the image of the machine's class, and a disk that stays is erased"
   }
   assert {
     condition     = output.nodes["dut-1"].install_disk == "/dev/nvme0n1" && output.nodes["gen-1"].labels["vnfbench.io/role"] == "generator"
@@ -114,9 +104,8 @@ run "disk_without_dev" {
 run "wrong_values_of_the_rest" {
   command = plan
   variables {
-    cluster_name    = "NFV"
-    talos_version   = "1.13"
-    talos_schematic = "abc"
+    cluster_name = "NFV"
+    images       = {}
   }
-  expect_failures = [var.cluster_name, var.talos_version, var.talos_schematic]
+  expect_failures = [var.cluster_name, var.images]
 }

@@ -2,30 +2,13 @@
 # compares the ids of both runs, which OpenTofu's assertions cannot.
 mock_provider "matchbox" {}
 
-mock_provider "talos" {
-  mock_data "talos_image_factory_urls" {
-    # Every field: OpenTofu's mocks want a nested object whole.
-    defaults = {
-      urls = {
-        disk_image            = ""
-        disk_image_secureboot = ""
-        initramfs             = "https://factory.example/initramfs"
-        installer             = "factory.example/installer:v1"
-        installer_secureboot  = ""
-        iso                   = ""
-        iso_secureboot        = ""
-        kernel                = "https://factory.example/kernel"
-        kernel_command_line   = ""
-        pxe                   = ""
-        uki                   = ""
-      }
-    }
-  }
-}
-
 variables {
-  cluster_name  = "nfv-lab"
-  talos_version = "v1.13.0"
+  images = {
+    a = { kernel = "https://factory.example/image/aaa/v1.13.0/kernel-amd64", initramfs = "https://factory.example/image/aaa/v1.13.0/initramfs-amd64.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+    b = { kernel = "https://factory.example/image/bbb/v1.13.0/kernel-amd64", initramfs = "https://factory.example/image/bbb/v1.13.0/initramfs-amd64.xz", installer = "factory.example/installer/bbb:v1.13.0" }
+    c = { kernel = "https://factory.example/image/ccc/v1.13.0/kernel-amd64", initramfs = "https://factory.example/image/ccc/v1.13.0/initramfs-amd64.xz", installer = "factory.example/installer/ccc:v1.13.0" }
+  }
+  cluster_name = "nfv-lab"
   nodes = {
     a = { mac = "0c:c4:7a:00:00:11", role = "controlplane", address = "192.0.2.11/24", install_disk = "/dev/sda" }
     b = { mac = "0c:c4:7a:00:00:12", role = "worker", address = "192.0.2.12/24", install_disk = "/dev/sda" }

@@ -1,34 +1,21 @@
 # Planned against the provider's schema, without a Proxmox host.
 mock_provider "proxmox" {}
 
-mock_provider "talos" {
-  mock_data "talos_image_factory_urls" {
-    # Every field: OpenTofu's mocks want a nested object whole.
-    defaults = {
-      urls = {
-        disk_image            = "https://factory.example/image/abc/v1.13.0/nocloud-amd64.raw.xz"
-        disk_image_secureboot = ""
-        initramfs             = ""
-        installer             = "factory.example/installer/abc:v1.13.0"
-        installer_secureboot  = ""
-        iso                   = ""
-        iso_secureboot        = ""
-        kernel                = ""
-        kernel_command_line   = ""
-        pxe                   = ""
-        uki                   = ""
-      }
-    }
-  }
-}
-
 variables {
+  images = {
+    cp-1  = { class = "aaaaaaaaaaaa", disk_image = "https://factory.example/image/aaa/v1.13.0/nocloud-amd64.raw.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+    gen-1 = { class = "bbbbbbbbbbbb", disk_image = "https://factory.example/image/bbb/v1.13.0/nocloud-amd64.raw.xz", installer = "factory.example/installer/bbb:v1.13.0" }
+    dut-1 = { class = "aaaaaaaaaaaa", disk_image = "https://factory.example/image/aaa/v1.13.0/nocloud-amd64.raw.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+    a     = { class = "aaaaaaaaaaaa", disk_image = "https://factory.example/image/aaa/v1.13.0/nocloud-amd64.raw.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+    b     = { class = "aaaaaaaaaaaa", disk_image = "https://factory.example/image/aaa/v1.13.0/nocloud-amd64.raw.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+    A     = { class = "aaaaaaaaaaaa", disk_image = "https://factory.example/image/aaa/v1.13.0/nocloud-amd64.raw.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+  }
   cluster_name  = "nfv-lab"
   gateway       = "192.0.2.1"
   talos_version = "v1.13.0"
   pci_mappings = {
-    west = { pve2 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33 } }
-    east = { pve2 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34 } }
+    west = { pve2 = { path = "0000:03:00.0", id = "8086:1572", iommu_group = 33, subsystem_id = "8086:0001" } }
+    east = { pve2 = { path = "0000:03:00.1", id = "8086:1572", iommu_group = 34, subsystem_id = null } }
   }
   nodes = {
     cp-1 = {
@@ -57,12 +44,24 @@ run "machines" {
     error_message = "one virtual machine for each node"
   }
   assert {
-    condition     = join(",", sort(keys(proxmox_download_file.talos))) == "pve1,pve2"
-    error_message = "one image for each host"
+    condition     = join(",", keys(proxmox_download_file.talos)) == "pve1/aaaaaaaaaaaa,pve1/bbbbbbbbbbbb,pve2/aaaaaaaaaaaa"
+    error_message = "one image for each host and class"
   }
   assert {
-    condition     = proxmox_download_file.talos["pve1"].url == "https://factory.example/image/abc/v1.13.0/nocloud-amd64.qcow2"
+    condition     = proxmox_download_file.talos["pve1/bbbbbbbbbbbb"].url == "https://factory.example/image/bbb/v1.13.0/nocloud-amd64.qcow2" && proxmox_download_file.talos["pve1/bbbbbbbbbbbb"].node_name == "pve1"
     error_message = "the image is the one that Proxmox can import"
+  }
+  assert {
+    condition     = proxmox_download_file.talos["pve1/bbbbbbbbbbbb"].file_name == "nfv-lab-talos-v1.13.0-bbbbbbbbbbbb.qcow2"
+    error_message = "the file is the cluster's: another one does not meet it"
+  }
+  assert {
+    condition     = output.nodes["gen-1"].installer_image == "factory.example/installer/bbb:v1.13.0" && !output.nodes["gen-1"].reset_on_removal
+    error_message = "Talos upgrades itself by the image of the machine's class, and a disk that goes is not erased first"
+  }
+  assert {
+    condition     = alltrue([for vm in proxmox_virtual_environment_vm.node : !vm.reboot_after_update])
+    error_message = "no machine is stopped because another number was written"
   }
   assert {
     condition = alltrue([for vm in proxmox_virtual_environment_vm.node :
@@ -169,13 +168,14 @@ run "wrong_values_of_the_rest" {
     gateway           = "none"
     management_vlan   = 4095
     talos_version     = "1.13"
-    talos_schematic   = "abc"
-    image_checksum    = "abc"
-    pci_mappings      = { west = { pve2 = { path = "03:00.0", id = "8086" } } }
+    image_checksums   = { aaaaaaaaaaaa = "abc" }
+    image_host        = "pve 1"
+    pci_mappings      = { west = { pve2 = { path = "03:00.0", id = "8086", iommu_group = 1, subsystem_id = "8086" } } }
+    images            = { cp-1 = { class = "a", disk_image = "", installer = "" } }
   }
   expect_failures = [
     var.cluster_name, var.gateway, var.management_vlan, var.talos_version,
-    var.talos_schematic, var.image_checksum, var.pci_mappings,
+    var.images, var.image_checksums, var.image_host, var.pci_mappings,
     var.datastore, var.image_datastore, var.management_bridge, var.dns_servers,
   ]
 }
@@ -187,5 +187,22 @@ run "names_and_servers_that_proxmox_takes" {
     image_datastore   = "Images"
     management_bridge = "vmbr0.20"
     dns_servers       = ["192.0.2.1", "2001:db8::1"]
+  }
+}
+
+run "storage_that_hosts_share" {
+  command = plan
+  variables {
+    image_host      = "pve9"
+    image_checksums = { aaaaaaaaaaaa = "8f94790fbbbe7f01ef8741f161b811aa296f96f455c1451b4debda2efa0e9038" }
+  }
+
+  assert {
+    condition     = join(",", keys(proxmox_download_file.talos)) == "pve9/aaaaaaaaaaaa,pve9/bbbbbbbbbbbb" && proxmox_download_file.talos["pve9/aaaaaaaaaaaa"].node_name == "pve9"
+    error_message = "each image is downloaded once"
+  }
+  assert {
+    condition     = proxmox_download_file.talos["pve9/aaaaaaaaaaaa"].checksum_algorithm == "sha256" && proxmox_download_file.talos["pve9/bbbbbbbbbbbb"].checksum == null
+    error_message = "a download is checked where its sum is known"
   }
 }

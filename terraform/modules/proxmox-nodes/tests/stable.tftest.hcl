@@ -2,28 +2,12 @@
 # compares the ids of both runs, which OpenTofu's assertions cannot.
 mock_provider "proxmox" {}
 
-mock_provider "talos" {
-  mock_data "talos_image_factory_urls" {
-    # Every field: OpenTofu's mocks want a nested object whole.
-    defaults = {
-      urls = {
-        disk_image            = "https://factory.example/nocloud-amd64.raw.xz"
-        disk_image_secureboot = ""
-        initramfs             = ""
-        installer             = "factory.example/installer:v1"
-        installer_secureboot  = ""
-        iso                   = ""
-        iso_secureboot        = ""
-        kernel                = ""
-        kernel_command_line   = ""
-        pxe                   = ""
-        uki                   = ""
-      }
-    }
-  }
-}
-
 variables {
+  images = {
+    a = { class = "aaaaaaaaaaaa", disk_image = "https://factory.example/image/aaa/v1.13.0/nocloud-amd64.raw.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+    b = { class = "aaaaaaaaaaaa", disk_image = "https://factory.example/image/aaa/v1.13.0/nocloud-amd64.raw.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+    c = { class = "aaaaaaaaaaaa", disk_image = "https://factory.example/image/aaa/v1.13.0/nocloud-amd64.raw.xz", installer = "factory.example/installer/aaa:v1.13.0" }
+  }
   cluster_name  = "nfv-lab"
   gateway       = "192.0.2.1"
   talos_version = "v1.13.0"
