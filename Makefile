@@ -23,6 +23,8 @@ GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
 TERRAFORM_DOCS := $(TOOLS)/terraform-docs-v0.20.0
 TFLINT := $(TOOLS)/tflint-v0.64.0
 TOFU := $(TOOLS)/tofu-v1.12.6
+MATCHBOX := $(TOOLS)/matchbox-v0.11.0
+MATCHBOX_PROVIDER := $(TOOLS)/terraform-provider-matchbox-v0.5.4
 
 # Binaries are static, so that their images need nothing else, and free of
 # paths, so that equal sources give equal images.
@@ -224,7 +226,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-browser screenshots test-archive test-chart test-monitoring test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale bench-results trex-record
+.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-browser screenshots test-archive test-chart test-monitoring test-terraform test-terraform-matchbox tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale bench-results trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -281,6 +283,9 @@ test-terraform: ## Test and lint the Terraform modules, with Terraform and with 
 	  echo "test-terraform: with $$("$$program" version 2>/dev/null | grep -m 1 ' v')"; ran=1; \
 	  VNFBENCH_TERRAFORM=$$program VNFBENCH_TFLINT=$$tflint go test -count=1 -timeout 40m -v ./... || exit 1; \
 	done; [ -n "$$ran" ] || go test -count=1 -v ./...
+
+test-terraform-matchbox: $(MATCHBOX) $(MATCHBOX_PROVIDER) ## Apply the module for bare machines with the real provider to a real Matchbox on loopback; builds both once.
+	@cd test/terraform && VNFBENCH_MATCHBOX=$(MATCHBOX) VNFBENCH_MATCHBOX_PROVIDER=$(MATCHBOX_PROVIDER) go test -count=1 -timeout 10m -v -run '^TestMatchbox$$' .
 
 tofu: ## Build OpenTofu into the cache, for test-terraform; takes some minutes.
 	@test/scripts/install-tofu.sh $(TOFU) $(subst tofu-,,$(notdir $(TOFU)))
@@ -380,6 +385,8 @@ $(TOOLS)/kubeconform-%: ; @test/scripts/install-tool.sh $@ github.com/yannh/kube
 $(TOOLS)/crane-%: ; @test/scripts/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
 $(TOOLS)/syft-%: ; @test/scripts/install-tool.sh $@ github.com/anchore/syft/cmd/syft@$*
 $(TOOLS)/cosign-%: ; @test/scripts/install-tool.sh $@ github.com/sigstore/cosign/v3/cmd/cosign@$*
+$(TOOLS)/matchbox-%: ; @test/scripts/install-tool.sh $@ github.com/poseidon/matchbox/cmd/matchbox@$*
+$(TOOLS)/terraform-provider-matchbox-%: ; @test/scripts/install-tool.sh $@ github.com/poseidon/terraform-provider-matchbox@$*
 $(TOOLS)/golangci-lint-%: ; @test/scripts/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
 # The versions of these are pinned in separate modules, which the names here repeat.
 $(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && ../scripts/again.sh go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest

@@ -205,8 +205,17 @@ func folders(t *testing.T) []string {
 // initialized is a copy of the tree in which one folder is ready for Terraform.
 func initialized(t *testing.T, folder string) string {
 	t.Helper()
-	copied, err := copyTree(t.TempDir())
+	top := t.TempDir()
+	copied, err := copyTree(filepath.Join(top, "terraform"))
 	if err != nil {
+		t.Fatal(err)
+	}
+	// The roots take this tree's chart.
+	charts, err := filepath.Abs("../../charts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(charts, filepath.Join(top, "charts")); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(copied, folder)

@@ -46,7 +46,7 @@ type verdict struct {
 
 // talosAnswer is what the program taloscheck answers.
 type talosAnswer struct {
-	Version          string
+	Version, Linux   string
 	KubernetesMinors []int
 	KernelArgs       []string
 	SystemReserved   map[string]string
@@ -376,6 +376,19 @@ func TestKubernetesOfTalos(t *testing.T) {
 			!strings.Contains(string(message), "Talos 1."+minor+" takes "+say) {
 			t.Errorf("the module's message does not say that Talos 1.%s takes %s", minor, say)
 		}
+	}
+}
+
+// TestLinuxOfTalos compares the kernel of the newest Talos with the matrix of versions, whose
+// other cells test/config compares.
+func TestLinuxOfTalos(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/support.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`(?m)^\| Linux \| [^|]+ \| [^|]+ \| ([0-9.]+) \|`).FindSubmatch(page)
+	if linux := askTalos(t, pairings(t)[0].talos, nil).Linux; row == nil || !strings.HasPrefix(linux, string(row[1])+".") {
+		t.Errorf("Talos has Linux %s, and the matrix says %q", linux, row)
 	}
 }
 

@@ -24,9 +24,12 @@ type variable struct {
 // isBool: a bool's type is its validation, and it has no third value to show.
 func (v variable) isBool() bool { return v.typed != nil && hcl.ExprAsKeyword(v.typed) == "bool" }
 
-// fields are the attributes of an object's type; none for other types.
+// fields are the attributes of an object's type, or of a map's objects; none for other types.
 func (v variable) fields() []string {
 	call, ok := v.typed.(*hclsyntax.FunctionCallExpr)
+	if ok && call.Name == "map" && len(call.Args) == 1 {
+		call, ok = call.Args[0].(*hclsyntax.FunctionCallExpr)
+	}
 	if !ok || call.Name != "object" || len(call.Args) != 1 {
 		return nil
 	}
@@ -148,9 +151,12 @@ func handedOn(t *testing.T, folder string) map[string]bool {
 	return checked
 }
 
-// eachValue is NAME where an expression is var.NAME == null ? {} : { key = var.NAME },
-// and "" for any other.
+// eachValue is NAME where an expression is var.NAME, a map, or
+// var.NAME == null ? {} : { key = var.NAME }, and "" for any other.
 func eachValue(expression hclsyntax.Expression) string {
+	if parts := path(expression); len(parts) == 2 && parts[0] == "var" {
+		return parts[1]
+	}
 	choice, ok := expression.(*hclsyntax.ConditionalExpr)
 	if !ok {
 		return ""
@@ -222,7 +228,7 @@ func TestVariablesThatLack(t *testing.T) {
 	checked := handedOn(t, here)
 	found := variables(t, here)
 	for name, want := range map[string]int{
-		"whole": 0, "switch": 0, "handed_on": 0, "in_parts": 0, "through_each": 0,
+		"whole": 0, "switch": 0, "handed_on": 0, "in_parts": 0, "through_each": 0, "through_map": 0, "half_through_map": 1,
 		"nothing": 4, "bare_switch": 1, "no_example": 1, "no_message": 1,
 		"unchecked_there": 1, "changed_on_the_way": 1, "half_handed_on": 1,
 	} {

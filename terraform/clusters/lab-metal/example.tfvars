@@ -33,11 +33,15 @@ nodes = {
   }
 }
 
-sriov = {
-  generator_west = "openshift.io/gen_west"
-  generator_east = "openshift.io/gen_east"
-  device_west    = "openshift.io/dut_west"
-  device_east    = "openshift.io/dut_east"
+testbeds = {
+  nfv-lab = {
+    sriov = {
+      generator_west = "openshift.io/gen_west"
+      generator_east = "openshift.io/gen_east"
+      device_west    = "openshift.io/dut_west"
+      device_east    = "openshift.io/dut_east"
+    }
+  }
 }
 
 # What is installed into the cluster. Without it: machines and Kubernetes alone.

@@ -57,11 +57,15 @@ pci_mappings = {
 
 # The NICs as each machine sees them: whole, by their PCI addresses inside it
 # (`talosctl -n ADDRESS get pcidevices`).
-host_devices = {
-  generator_west = "0000:01:00.0"
-  generator_east = "0000:02:00.0"
-  device_west    = { pci_address = "0000:01:00.0" }
-  device_east    = { pci_address = "0000:02:00.0" }
+testbeds = {
+  nfv-lab = {
+    host_devices = {
+      generator_west = "0000:01:00.0"
+      generator_east = "0000:02:00.0"
+      device_west    = { pci_address = "0000:01:00.0" }
+      device_east    = { pci_address = "0000:02:00.0" }
+    }
+  }
 }
 
 # What is installed into the cluster. Without it: machines and Kubernetes alone.

@@ -72,17 +72,24 @@ module "cluster" {
 }
 
 module "testbed" {
-  source = "../../modules/testbed"
+  source   = "../../modules/testbed"
+  for_each = var.testbeds
 
-  name                 = var.cluster_name
+  name                 = each.key
   nodes                = module.nodes.nodes
-  history_limit        = var.history_limit
-  link_bits_per_second = var.link_bits_per_second
-  sriov                = var.sriov
-  trex                 = var.trex
-  host_devices         = var.host_devices
-  calibration_networks = var.calibration_networks
-  generator            = var.generator
+  is_default           = each.value.is_default
+  namespaces           = each.value.namespaces
+  history_limit        = each.value.history_limit
+  link_bits_per_second = each.value.link_bits_per_second
+  mtu_bytes            = each.value.mtu_bytes
+  vlan                 = each.value.vlan
+  sriov                = each.value.sriov
+  host_devices         = each.value.host_devices
+  networks             = each.value.networks
+  calibration_networks = each.value.calibration_networks
+  trex                 = each.value.trex
+  generator            = each.value.generator
+  device               = each.value.device
 }
 
 module "addons" {

@@ -9,8 +9,8 @@ output "images" {
 }
 
 output "testbeds" {
-  description = "The Testbed as a manifest: `terraform output -raw testbeds | kubectl apply -f -`."
-  value       = module.testbed.manifest
+  description = "The Testbeds as a manifest: `terraform output -raw testbeds | kubectl apply -f -`."
+  value       = join("---\n", [for name in sort(keys(var.testbeds)) : module.testbed[name].manifest])
 }
 
 output "kubeconfig" {

@@ -184,85 +184,73 @@ variable "schedule_on_control_plane" {
   default     = false
 }
 
-variable "history_limit" {
-  description = "How many finished runs of the Testbed are kept; see the module `testbed`. Absent: 200. Example: 1000."
-  type        = number
-  default     = null
-}
-
-variable "link_bits_per_second" {
-  description = "Rate of the link of each traffic port. Example: 10000000000."
-  type        = number
-  default     = 10000000000
-}
-
-variable "sriov" {
+variable "testbeds" {
   description = <<-EOT
-    Pools of virtual functions for the Testbed; see the module `testbed`. Absent: bridges on one node, unless host_devices is given.
-    Example: { generator_west = "openshift.io/gen_west", generator_east = "openshift.io/gen_east",
-    device_west = "openshift.io/dut_west", device_east = "openshift.io/dut_east" }.
+    The Testbeds by name; each field is described in the module `testbed`. Without sriov, host_devices and networks
+    a Testbed's ports are bridges on one node. The same machines may be in several: runs take turns.
+    Example: { lab = {}, lab-sriov = { mtu_bytes = 9000, device = { attachments = ["SRIOV"] }, sriov = {
+    generator_west = "openshift.io/gen_west", generator_east = "openshift.io/gen_east",
+    device_west = "openshift.io/dut_west", device_east = "openshift.io/dut_east" } } }.
   EOT
-  type = object({
-    generator_west   = string
-    generator_east   = string
-    device_west      = string
-    device_east      = string
-    device_inner     = optional(string)
-    vlan_west        = optional(number)
-    vlan_east        = optional(number)
-    first_inner_vlan = optional(number)
-  })
-  default = null
-}
-
-variable "host_devices" {
-  description = <<-EOT
-    Whole NICs for the Testbed; see the module `testbed`. Absent: none.
-    Example: { generator_west = "0000:03:00.0", generator_east = "0000:03:00.1",
-    device_west = { pci_address = "0000:41:00.0" }, device_east = { pci_address = "0000:41:00.1" } }.
-  EOT
-  type = object({
-    generator_west = string
-    generator_east = string
-    device_west    = object({ pci_address = optional(string), resource_name = optional(string), mac_address = optional(string) })
-    device_east    = object({ pci_address = optional(string), resource_name = optional(string), mac_address = optional(string) })
-  })
-  default = null
-}
-
-variable "calibration_networks" {
-  description = "Networks of two more ports of the generator, which a cable or a switch joins without a device; see the module `testbed`. Absent: none. Example: { west = \"loop-west\", east = \"loop-east\" }."
-  type        = object({ west = string, east = string, namespace = optional(string) })
-  default     = null
-}
-
-variable "trex" {
-  description = "Makes the Testbed's frames with TRex, from an image that you build; see the module `testbed`. Absent: the built-in XDP generator. Example: { image = \"registry.example.com/lab/vnfbench/trex:v3.08\" }."
-  type = object({
-    image            = string
-    cores_per_port   = optional(number, 1)
-    hugepages_memory = optional(string, "2Gi")
-    hugepages_size   = optional(string, "1Gi")
-  })
-  default = null
-}
-
-variable "generator" {
-  description = "CPUs, memory and driver of the Testbed's traffic pod; see the module `testbed`. Absent: the operator's defaults. Example: { cpu = \"4\", memory = \"512Mi\" }."
-  type = object({
-    cpu         = optional(string)
-    memory      = optional(string)
-    image       = optional(string)
-    tolerations = optional(list(object({ key = optional(string), operator = optional(string), value = optional(string), effect = optional(string) })), [])
-    xdp         = optional(object({ threads = optional(number), transmit_path = optional(string), scheduling = optional(string), ring_frames = optional(number), interrupt_microseconds = optional(number) }), {})
-  })
-  default = {}
+  type = map(object({
+    is_default           = optional(bool, false)
+    namespaces           = optional(object({ match_labels = map(string) }))
+    history_limit        = optional(number)
+    link_bits_per_second = optional(number, 10000000000)
+    mtu_bytes            = optional(number, 1500)
+    vlan                 = optional(object({ west = optional(number), east = optional(number) }), {})
+    sriov = optional(object({
+      generator_west   = string
+      generator_east   = string
+      device_west      = string
+      device_east      = string
+      device_inner     = optional(string)
+      vlan_west        = optional(number)
+      vlan_east        = optional(number)
+      first_inner_vlan = optional(number)
+    }))
+    host_devices = optional(object({
+      generator_west = string
+      generator_east = string
+      device_west    = object({ pci_address = optional(string), resource_name = optional(string), mac_address = optional(string) })
+      device_east    = object({ pci_address = optional(string), resource_name = optional(string), mac_address = optional(string) })
+    }))
+    networks = optional(object({
+      west = object({ generator = string, device = optional(string), namespace = optional(string), device_vlan = optional(number) })
+      east = object({ generator = string, device = optional(string), namespace = optional(string), device_vlan = optional(number) })
+    }))
+    calibration_networks = optional(object({ west = string, east = string, namespace = optional(string) }))
+    trex = optional(object({
+      image            = string
+      cores_per_port   = optional(number, 1)
+      hugepages_memory = optional(string, "2Gi")
+      hugepages_size   = optional(string, "1Gi")
+    }))
+    generator = optional(object({
+      cpu         = optional(string)
+      memory      = optional(string)
+      image       = optional(string)
+      tolerations = optional(list(object({ key = optional(string), operator = optional(string), value = optional(string), effect = optional(string) })), [])
+      xdp         = optional(object({ threads = optional(number), transmit_path = optional(string), scheduling = optional(string), ring_frames = optional(number), interrupt_microseconds = optional(number) }), {})
+    }), {})
+    device = optional(object({
+      attachments    = optional(list(string))
+      tolerations    = optional(list(object({ key = optional(string), operator = optional(string), value = optional(string), effect = optional(string) })), [])
+      observer       = optional(string)
+      function_image = optional(string)
+      guest_image    = optional(string)
+      realtime       = optional(string)
+    }), {})
+  }))
+  default = { lab = {} }
 }
 
 variable "addons" {
   description = "What is installed into the cluster; each part is described in the module `addons`. Absent: nothing, the cluster is left as Talos makes it. Example: { vnfbench = { registry = \"registry.example.com/lab\", tag = \"1.2.3\" } }."
   type = object({
     vnfbench = object({
+      chart        = optional(string, "../../../charts/vnfbench")
+      version      = optional(string)
       registry     = string
       repository   = optional(string, "vnfbench")
       tag          = optional(string, "")
@@ -273,6 +261,7 @@ variable "addons" {
     kubevirt = optional(object({
       operator_manifest = string
       use_emulation     = optional(bool, false)
+      host_devices      = optional(map(string), {})
     }))
     multus = optional(object({
       manifest = string

@@ -32,14 +32,18 @@ locals {
     metadata   = { name = "kubevirt", namespace = "kubevirt" }
     spec = {
       imagePullPolicy = "IfNotPresent"
-      configuration = {
+      configuration = merge(length(var.kubevirt.host_devices) == 0 ? {} : {
+        permittedHostDevices = { pciHostDevices = [
+          for name, id in var.kubevirt.host_devices : { resourceName = name, pciVendorSelector = upper(id) }
+        ] }
+        }, {
         developerConfiguration = {
           useEmulation = var.kubevirt.use_emulation
           # CPUManager: cores of a guest's own. HostDevices: devices of the node.
           # Bridge binding, hugepages, NUMA and SR-IOV have no gate in this version.
           featureGates = ["CPUManager", "HostDevices"]
         }
-      }
+      })
     }
   }
 
@@ -215,7 +219,8 @@ resource "helm_release" "monitoring" {
 resource "helm_release" "vnfbench" {
   name      = "vnfbench"
   namespace = kubernetes_namespace_v1.this["vnfbench-system"].metadata[0].name
-  chart     = "${path.module}/../../../charts/vnfbench"
+  chart     = var.vnfbench.chart
+  version   = var.vnfbench.version
   timeout   = local.timeout_seconds
   values = concat([yamlencode({
     image = {

@@ -1,6 +1,8 @@
 variable "vnfbench" {
   description = <<-EOT
-    This project's operator, by the chart in `charts/vnfbench`.
+    This project's operator, by its chart.
+    - `chart`: where the chart is: a path of `charts/vnfbench`, of a release's .tgz, or an oci:// address.
+    - `version`: the chart's version, for an oci:// address. Absent: the newest there.
     - `registry`: where `make push REGISTRY=...` has put the images. Example: "registry.example.com/lab".
     - `repository`: the path below it.
     - `tag`: the tag that `make push` has printed.
@@ -9,6 +11,8 @@ variable "vnfbench" {
     - `values`: further values of the chart, as YAML documents. They end up in the state: no secrets here.
   EOT
   type = object({
+    chart        = string
+    version      = optional(string)
     registry     = string
     repository   = optional(string, "vnfbench")
     tag          = optional(string, "")
@@ -21,6 +25,10 @@ variable "vnfbench" {
   validation {
     condition     = can(regex("^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._/-]+)?$", var.vnfbench.registry))
     error_message = "vnfbench.registry is a host with an optional port and path, without scheme, such as registry.example.com/lab."
+  }
+  validation {
+    condition     = startswith(var.vnfbench.chart, "oci://") || fileexists(endswith(var.vnfbench.chart, ".tgz") ? var.vnfbench.chart : "${var.vnfbench.chart}/Chart.yaml")
+    error_message = "vnfbench.chart is a folder with Chart.yaml, a .tgz or an oci:// address."
   }
   validation {
     condition     = can(regex("^[A-Za-z0-9_.-]{0,128}$", var.vnfbench.tag))
@@ -47,6 +55,9 @@ variable "kubevirt" {
     KubeVirt, for functions in virtual machines. Absent: none.
     - `operator_manifest`: path of kubevirt-operator.yaml of the release that `versions.md` names;
       KubeVirt publishes its operator as a manifest only.
+    - `host_devices`: whole NICs and other PCI devices that virtual machines may have, by the resource's name,
+      with vendor and device id. Example: { "intel.com/x710" = "8086:1572" }. On the node the device's
+      driver is vfio-pci.
     - `use_emulation`: guests without /dev/kvm, to try the way. Figures then say nothing of a hypervisor.
 
     Example: { operator_manifest = "kubevirt-operator.yaml" }.
@@ -54,8 +65,16 @@ variable "kubevirt" {
   type = object({
     operator_manifest = string
     use_emulation     = optional(bool, false)
+    host_devices      = optional(map(string), {})
   })
   default = null
+
+  validation {
+    condition = var.kubevirt == null ? true : alltrue([for name, id in var.kubevirt.host_devices :
+      can(regex("^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$", name)) && can(regex("^[0-9a-fA-F]{4}:[0-9a-fA-F]{4}$", id))
+    ])
+    error_message = "kubevirt.host_devices are vendor and device by the resource's prefix and name, such as { \"intel.com/x710\" = \"8086:1572\" }."
+  }
 
   validation {
     condition     = var.kubevirt == null ? true : fileexists(var.kubevirt.operator_manifest)

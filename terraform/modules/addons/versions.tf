@@ -4,11 +4,11 @@ terraform {
   required_providers {
     helm = {
       source  = "hashicorp/helm"
-      version = "~> 3.1.2"
+      version = ">= 3.1.2"
     }
     kubernetes = {
       source  = "hashicorp/kubernetes"
-      version = "~> 3.2.1"
+      version = ">= 3.2.1"
     }
   }
 }

@@ -53,6 +53,8 @@ type Machine struct {
 type Answer struct {
 	// Version is the library's, such as v1.13.0.
 	Version string `json:"version"`
+	// Linux is the version of its kernel, such as 6.18.24-talos.
+	Linux string `json:"linux"`
 	// KubernetesMinors are the minor versions of Kubernetes 1 that this Talos takes.
 	KubernetesMinors []int `json:"kubernetesMinors"`
 	// KernelArgs are those with which each image of this Talos starts its kernel.
@@ -97,6 +99,7 @@ func run(in io.Reader, out io.Writer) error {
 	tag := gendata.VersionTag
 	answer := Answer{
 		Version:    tag,
+		Linux:      constants.DefaultKernelVersion,
 		KernelArgs: kernel.DefaultArgs(quirks.New(tag)),
 		SystemReserved: map[string]string{
 			"pid": constants.KubeletSystemReservedPid, "ephemeral-storage": constants.KubeletSystemReservedEphemeralStorage,

@@ -73,11 +73,15 @@ variables {
     }
   }
 
-  sriov = {
-    generator_west = "openshift.io/gen_west"
-    generator_east = "openshift.io/gen_east"
-    device_west    = "openshift.io/dut_west"
-    device_east    = "openshift.io/dut_east"
+  testbeds = {
+    nfv-lab = {
+      sriov = {
+        generator_west = "openshift.io/gen_west"
+        generator_east = "openshift.io/gen_east"
+        device_west    = "openshift.io/dut_west"
+        device_east    = "openshift.io/dut_east"
+      }
+    }
   }
 }
 
@@ -166,5 +170,59 @@ run "matchbox_by_address" {
   command = plan
   variables {
     matchbox_endpoint = "[2001:db8::1]:8081"
+  }
+}
+
+run "several_testbeds" {
+  command = plan
+  variables {
+    testbeds = {
+      lab = { is_default = true, mtu_bytes = 9000, vlan = { west = 101 }, device = { attachments = ["Veth", "Virtio"], guest_image = "registry.example.com/lab/vnf-guest:1" } }
+      wan = { networks = { west = { generator = "lab-west" }, east = { generator = "lab-east" } }, namespaces = { match_labels = { lab = "wan" } } }
+    }
+  }
+
+  assert {
+    condition     = join(",", [for text in split("---\n", output.testbeds) : yamldecode(text).metadata.name]) == "lab,wan"
+    error_message = "each Testbed is a document"
+  }
+  assert {
+    condition     = yamldecode(split("---\n", output.testbeds)[0]).spec.ports.mtuBytes == 9000 && contains(yamldecode(split("---\n", output.testbeds)[0]).spec.systemUnderTest.attachments, "Virtio")
+    error_message = "its ports and virtual machines are as asked"
+  }
+  assert {
+    condition     = yamldecode(split("---\n", output.testbeds)[1]).spec.ports.west.attachment == "NetworkAttachmentDefinition"
+    error_message = "ports join networks that exist"
+  }
+}
+
+run "no_testbed" {
+  command = plan
+  variables { testbeds = {} }
+
+  assert {
+    condition     = output.testbeds == ""
+    error_message = "no Testbed, no document"
+  }
+}
+
+run "machines_with_mirrors_and_patches" {
+  command = plan
+  variables {
+    registry_mirrors = { "registry.k8s.io" = ["https://mirror.example.com"] }
+    config_patches   = ["machine: { sysctls: { kernel.panic: '5' } }"]
+    extensions       = ["siderolabs/intel-ucode"]
+    pod_subnets      = ["10.10.0.0/16"]
+    service_subnets  = ["10.11.0.0/16"]
+    graceful_removal = true
+  }
+
+  assert {
+    condition     = alltrue([for text in module.images.schematics : strcontains(text, "siderolabs/intel-ucode")])
+    error_message = "every image has the extension"
+  }
+  assert {
+    condition     = alltrue([for documents in values(module.cluster.patches) : strcontains(documents[0], "10.10.0.0/16") && strcontains(documents[1], "RegistryMirrorConfig")])
+    error_message = "every machine has the networks and mirrors"
   }
 }

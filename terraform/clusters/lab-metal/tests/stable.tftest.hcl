@@ -79,11 +79,15 @@ variables {
     multus   = { manifest = "../../modules/addons/tests/fixtures/multus-daemonset-thick.yml" }
   }
 
-  sriov = {
-    generator_west = "openshift.io/gen_west"
-    generator_east = "openshift.io/gen_east"
-    device_west    = "openshift.io/dut_west"
-    device_east    = "openshift.io/dut_east"
+  testbeds = {
+    nfv-lab = {
+      sriov = {
+        generator_west = "openshift.io/gen_west"
+        generator_east = "openshift.io/gen_east"
+        device_west    = "openshift.io/dut_west"
+        device_east    = "openshift.io/dut_east"
+      }
+    }
   }
 }
 

@@ -95,11 +95,15 @@ variables {
     }
   }
 
-  host_devices = {
-    generator_west = "0000:01:00.0"
-    generator_east = "0000:02:00.0"
-    device_west    = { pci_address = "0000:01:00.0" }
-    device_east    = { pci_address = "0000:02:00.0" }
+  testbeds = {
+    nfv-lab = {
+      host_devices = {
+        generator_west = "0000:01:00.0"
+        generator_east = "0000:02:00.0"
+        device_west    = { pci_address = "0000:01:00.0" }
+        device_east    = { pci_address = "0000:02:00.0" }
+      }
+    }
   }
 }
 
@@ -149,4 +153,28 @@ run "example" {
     condition     = yamldecode(output.testbeds).spec.systemUnderTest.hostDevices.west.pciAddress == "0000:01:00.0"
     error_message = "the Testbed names the device's NICs"
   }
+}
+
+run "tagged_management_network_and_shared_images" {
+  command = plan
+  variables {
+    management_vlan   = 20
+    image_datastore   = "nfs"
+    image_host        = "pve1"
+    restart_on_change = true
+  }
+
+  assert {
+    condition     = length(module.nodes.vm_ids) == 3
+    error_message = "all machines are planned"
+  }
+}
+
+run "wrong_values_that_modules_refuse" {
+  command = plan
+  variables {
+    image_factory_url = "factory.example.com"
+    proxmox_endpoint  = "http://pve1.example:8006/"
+  }
+  expect_failures = [var.image_factory_url, var.proxmox_endpoint]
 }

@@ -101,11 +101,15 @@ variables {
     }
   }
 
-  host_devices = {
-    generator_west = "0000:01:00.0"
-    generator_east = "0000:02:00.0"
-    device_west    = { pci_address = "0000:01:00.0" }
-    device_east    = { pci_address = "0000:02:00.0" }
+  testbeds = {
+    nfv-lab = {
+      host_devices = {
+        generator_west = "0000:01:00.0"
+        generator_east = "0000:02:00.0"
+        device_west    = { pci_address = "0000:01:00.0" }
+        device_east    = { pci_address = "0000:02:00.0" }
+      }
+    }
   }
 }
 

@@ -3,7 +3,7 @@ mock_provider "helm" {}
 mock_provider "kubernetes" {}
 
 variables {
-  vnfbench = { registry = "registry.example.com/lab", tag = "1.2.3" }
+  vnfbench = { chart = "../../../charts/vnfbench", registry = "registry.example.com/lab", tag = "1.2.3" }
 }
 
 run "operator_alone" {
@@ -31,12 +31,13 @@ run "everything" {
   command = apply
   variables {
     vnfbench = {
+      chart        = "../../../charts/vnfbench"
       registry     = "registry.example.com/lab"
       digests      = { for name in ["manager", "measurer", "vnf", "vnf-guest", "endpoint", "neighbor", "neighbor-guest", "results"] : name => "sha256:${join("", [for i in range(64) : "a"])}" }
       pull_secrets = ["pull"]
       values       = ["log: {level: 1}"]
     }
-    kubevirt    = { operator_manifest = "tests/fixtures/kubevirt-operator.yaml" }
+    kubevirt    = { operator_manifest = "tests/fixtures/kubevirt-operator.yaml", host_devices = { "intel.com/x710" = "8086:1572" } }
     multus      = { manifest = "tests/fixtures/multus-daemonset-thick.yml" }
     cni_plugins = { image = "registry.example.com/lab/cni-plugins:v1.9.1" }
     monitoring  = { chart = "kube-prometheus-stack", repository = "https://charts.example.com" }

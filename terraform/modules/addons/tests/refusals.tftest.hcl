@@ -3,7 +3,38 @@ mock_provider "helm" {}
 mock_provider "kubernetes" {}
 
 variables {
-  vnfbench = { registry = "registry.example.com/lab", tag = "1.2.3" }
+  vnfbench = { chart = "../../../charts/vnfbench", registry = "registry.example.com/lab", tag = "1.2.3" }
+}
+
+run "chart_that_is_nowhere" {
+  command = plan
+  variables {
+    vnfbench = { chart = "./none", registry = "registry.example.com", tag = "1" }
+  }
+  expect_failures = [var.vnfbench]
+}
+
+run "chart_of_a_registry" {
+  command = plan
+  variables {
+    vnfbench = { chart = "oci://registry.example.com/charts/vnfbench", version = "1.2.3", registry = "registry.example.com", tag = "1" }
+  }
+}
+
+run "device_without_a_prefix" {
+  command = plan
+  variables {
+    kubevirt = { operator_manifest = "tests/fixtures/kubevirt-operator.yaml", host_devices = { x710 = "8086:1572" } }
+  }
+  expect_failures = [var.kubevirt]
+}
+
+run "device_that_is_no_id" {
+  command = plan
+  variables {
+    kubevirt = { operator_manifest = "tests/fixtures/kubevirt-operator.yaml", host_devices = { "intel.com/x710" = "1572" } }
+  }
+  expect_failures = [var.kubevirt]
 }
 
 run "accepted" {
@@ -17,7 +48,7 @@ run "accepted" {
 run "registry_with_scheme" {
   command = plan
   variables {
-    vnfbench = { registry = "https://registry.example.com", tag = "1" }
+    vnfbench = { chart = "../../../charts/vnfbench", registry = "https://registry.example.com", tag = "1" }
   }
   expect_failures = [var.vnfbench]
 }
@@ -25,7 +56,7 @@ run "registry_with_scheme" {
 run "tag_with_a_space" {
   command = plan
   variables {
-    vnfbench = { registry = "registry.example.com", tag = "a b" }
+    vnfbench = { chart = "../../../charts/vnfbench", registry = "registry.example.com", tag = "a b" }
   }
   expect_failures = [var.vnfbench]
 }
@@ -33,7 +64,7 @@ run "tag_with_a_space" {
 run "digest_of_an_unknown_image" {
   command = plan
   variables {
-    vnfbench = { registry = "registry.example.com", tag = "1", digests = { router = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" } }
+    vnfbench = { chart = "../../../charts/vnfbench", registry = "registry.example.com", tag = "1", digests = { router = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" } }
   }
   expect_failures = [var.vnfbench]
 }
@@ -41,7 +72,7 @@ run "digest_of_an_unknown_image" {
 run "short_digest" {
   command = plan
   variables {
-    vnfbench = { registry = "registry.example.com", tag = "1", digests = { manager = "sha256:12" } }
+    vnfbench = { chart = "../../../charts/vnfbench", registry = "registry.example.com", tag = "1", digests = { manager = "sha256:12" } }
   }
   expect_failures = [var.vnfbench]
 }
@@ -49,7 +80,7 @@ run "short_digest" {
 run "neither_tag_nor_all_digests" {
   command = plan
   variables {
-    vnfbench = { registry = "registry.example.com", digests = { manager = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" } }
+    vnfbench = { chart = "../../../charts/vnfbench", registry = "registry.example.com", digests = { manager = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" } }
   }
   expect_failures = [var.vnfbench]
 }
@@ -57,7 +88,7 @@ run "neither_tag_nor_all_digests" {
 run "values_that_are_no_values" {
   command = plan
   variables {
-    vnfbench = { registry = "registry.example.com", tag = "1", values = ["just words"] }
+    vnfbench = { chart = "../../../charts/vnfbench", registry = "registry.example.com", tag = "1", values = ["just words"] }
   }
   expect_failures = [var.vnfbench]
 }

@@ -103,3 +103,28 @@ module "each" {
 
   checked = each.value.name
 }
+
+variable "through_map" {
+  description = "Names by key. Example: { a = { name = \"a\" } }."
+  type        = map(object({ name = string }))
+}
+
+variable "half_through_map" {
+  description = "Names by key. Example: { a = { name = \"a\", other = \"b\" } }."
+  type        = map(object({ name = string, other = string }))
+}
+
+module "map" {
+  source   = "../module"
+  for_each = var.through_map
+
+  checked = each.value.name
+}
+
+module "half_map" {
+  source   = "../module"
+  for_each = var.half_through_map
+
+  checked   = each.value.name
+  unchecked = each.value.other
+}
