@@ -253,7 +253,9 @@ func TestCannotBeShown(t *testing.T) {
 		why    string
 	}{
 		"floors": {changed(func(m *v1alpha1.SuiteMeasurement) { m.RateNote = v1alpha1.NoteAtLeast }), "5 of 5 figures of cell nftables-rules-5000 are no values, and one is a bound (AtLeast)"},
-		"doubts": {changed(func(m *v1alpha1.SuiteMeasurement) { m.RateNote = v1alpha1.NoteDoubtful }), "all 5 figures of the cell with backend=nftables, rules=5000 are in doubt"},
+		"doubts": {changed(func(m *v1alpha1.SuiteMeasurement) {
+			m.RateNote, m.RateDoubts = v1alpha1.NoteDoubtful, []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtDrift}
+		}), "all 5 figures of the cell with backend=nftables, rules=5000 are in doubt (Drift, UnsteadyPacing)"},
 		"failures": {changed(func(m *v1alpha1.SuiteMeasurement) {
 			m.State, m.Reason, m.FramesPerSecond = v1alpha1.MeasurementFailed, v1alpha1.ReasonChainFailed, nil
 		}), "the cell with backend=nftables, rules=5000 failed: ChainFailed"},
