@@ -41,26 +41,9 @@ pack() { # pack OUT FOLDER NAME...: an archive without owners and times
   tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$time" --mode=u+rw,go+r-w,a+X --format=gnu -C "$folder" -cf - "$@" | gzip --best --no-name >"$out"
 }
 
-image() { # image ARCHITECTURE NAME USER FILE...
-  local architecture=$1 name=$2 user=$3 out=$dist/vnfbench-$2-$version-linux-$1.oci.tar; shift 3
-  "$LAB" image --architecture "$architecture" --compress --tag "localhost/vnfbench/$name:$version" --out "$out" \
-    --label "org.opencontainers.image.version=$version,org.opencontainers.image.title=vnfbench $name,org.opencontainers.image.licenses=Apache-2.0" \
-    --entrypoint "[\"/usr/local/bin/$name\"]" --user "$user" "$temp/$architecture/$name:/usr/local/bin/$name" LICENSE:/usr/share/doc/vnfbench/LICENSE "$@" >/dev/null
-}
 for architecture in $architectures; do
   step "Images for $architecture"
-  mkdir -p "$temp/$architecture"
-  for name in manager measurer vnf endpoint neighbor results; do build linux "$architecture" "$temp/$architecture/$name" "$name"; done
-  test/scripts/debian-files.sh "$architecture" "$temp/debian-$architecture" iperf3 stress-ng
-  mapfile -t iperf <"$temp/debian-$architecture/iperf3.files"
-  mapfile -t stress <"$temp/debian-$architecture/stress-ng.files"
-  # Who each runs as, and why, is in docs/how-to/release.md.
-  image "$architecture" manager 65532:65532
-  image "$architecture" measurer 0:0
-  image "$architecture" vnf 0:0
-  image "$architecture" endpoint 0:0 "${iperf[@]}"
-  image "$architecture" neighbor 65532:65532 "${stress[@]}"
-  image "$architecture" results 65532:65532
+  test/scripts/release-images.sh "$version" "$architecture" "$dist"
 done
 step "Bills of materials"
 for archive in "$dist"/*.oci.tar; do
