@@ -8,21 +8,33 @@ TOOLS := $(CACHE)/tools
 BIN := $(CURDIR)/bin
 LAB := $(BIN)/lab
 
+# renovate: datasource=go depName=sigs.k8s.io/controller-tools
 CONTROLLER_GEN := $(TOOLS)/controller-gen-v0.23.0
+# renovate: datasource=go depName=github.com/elastic/crd-ref-docs
 CRD_REF_DOCS := $(TOOLS)/crd-ref-docs-v0.3.0
+# renovate: datasource=go depName=sigs.k8s.io/kustomize/kustomize/v5
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
+# renovate: datasource=go depName=helm.sh/helm/v3
 HELM := $(TOOLS)/helm-v3.22.0
 HELM_UNITTEST := $(TOOLS)/helm-unittest-v1.1.2
+# renovate: datasource=go depName=github.com/yannh/kubeconform
 KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0
 KUBE_SCHEMAS := $(CACHE)/kube-schemas-1.37.0
+# renovate: datasource=go depName=github.com/google/go-containerregistry
 CRANE := $(TOOLS)/crane-v0.20.3
+# renovate: datasource=go depName=github.com/anchore/syft
 SYFT := $(TOOLS)/syft-v1.52.0
+# renovate: datasource=go depName=github.com/sigstore/cosign/v3
 COSIGN := $(TOOLS)/cosign-v3.1.3
+# renovate: datasource=go depName=golang.org/x/vuln
 GOVULNCHECK := $(TOOLS)/govulncheck-v1.1.4
+# renovate: datasource=go depName=github.com/golangci/golangci-lint/v2
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
 TERRAFORM_DOCS := $(TOOLS)/terraform-docs-v0.20.0
+# renovate: datasource=go depName=github.com/terraform-linters/tflint
 TFLINT := $(TOOLS)/tflint-v0.64.0
 TOFU := $(TOOLS)/tofu-v1.12.6
+# renovate: datasource=go depName=github.com/rhysd/actionlint
 ACTIONLINT := $(TOOLS)/actionlint-v1.7.12
 
 # Binaries are static, so that their images need nothing else, and free of
@@ -318,7 +330,7 @@ test-containerfile: $(LAB) ## Build each image by operator/images/Containerfile 
 	@cd test/e2e && VNFBENCH_CONTAINERFILE_TEST=1 BASE='$(BASE)' LAB=$(LAB) go test -count=1 -timeout 60m -v -run '^TestContainerfile$$' ./release
 
 test-arm64: ## Build everything for arm64 (GOARCH), and run the tests of packages without kernel, cluster and clock under emulation.
-	@test/scripts/prerequisites.sh go emulation
+	@test/scripts/prerequisites.sh go bpf emulation
 	@test/scripts/test-arm64.sh
 
 test-trex: ## Run the TRex drivers, and what starts their server, with a real one, in network namespaces: make test-trex TREX=/path/_t-rex-64.
@@ -341,6 +353,10 @@ lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
 lint-ci: ## Check the files of GitHub Actions, GitLab CI and Renovate by actionlint, zizmor and JSON schemas; says NOT RUN where one cannot be had.
 	@test/scripts/prerequisites.sh go python
 	@ACTIONLINT=$(ACTIONLINT) test/scripts/lint-ci.sh
+
+outdated: ## List the direct dependencies that have a newer version, and why each is held back (test/dependencies.txt).
+	@test/scripts/prerequisites.sh go python release
+	@test/scripts/outdated.sh
 
 bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors; with OLD=commit compare only what it brings as fast as possible with the driver of that commit.
 	@test/scripts/prerequisites.sh go debian bench
@@ -411,6 +427,9 @@ $(TOOLS)/kubeconform-%: ; @test/scripts/install-tool.sh $@ github.com/yannh/kube
 $(TOOLS)/crane-%: ; @test/scripts/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
 $(TOOLS)/syft-%: ; @test/scripts/install-tool.sh $@ github.com/anchore/syft/cmd/syft@$*
 $(TOOLS)/cosign-%: ; @test/scripts/install-tool.sh $@ github.com/sigstore/cosign/v3/cmd/cosign@$*
+$(TOOLS)/actionlint-%: ; @test/scripts/install-tool.sh $@ github.com/rhysd/actionlint/cmd/actionlint@$*
+$(TOOLS)/govulncheck-%: ; @test/scripts/install-tool.sh $@ golang.org/x/vuln/cmd/govulncheck@$*
+$(TOOLS)/tflint-%: ; @test/scripts/install-tool.sh $@ github.com/terraform-linters/tflint@$*
 $(TOOLS)/golangci-lint-%: ; @test/scripts/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
 # The versions of these are pinned in separate modules, which the names here repeat.
 $(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && ../scripts/again.sh go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest

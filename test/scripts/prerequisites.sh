@@ -52,7 +52,7 @@ for what in "$@"; do
     browser) [ -n "${CHROMIUM:-}" ] || install chromium:chromium ;;
     release) install jq:jq readelf:binutils dpkg-deb:dpkg ;;
     containers) install buildah:buildah debootstrap:debootstrap ;;
-    emulation) [ "$(uname -m)" = aarch64 ] || install qemu-aarch64-static:qemu-user-static ;;
+    emulation) [ "$(uname -m)" = aarch64 ] || install qemu-aarch64-static:qemu-user-static /usr/aarch64-linux-gnu/include/asm/types.h:linux-libc-dev-arm64-cross ;;
     bench)
       install taskset:util-linux ethtool:ethtool
       for peer in trafgen:netsniff-ng iperf3:iperf3 dpdk-testpmd:dpdk-dev; do

@@ -4,15 +4,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 version=$1 dist=$2
-commit=$(git rev-parse HEAD)
 if [ -n "${GITHUB_ACTIONS:-}" ]; then
-  source=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY ref=$GITHUB_REF
+  commit=$GITHUB_SHA source=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY ref=$GITHUB_REF
   builder=$GITHUB_SERVER_URL/$GITHUB_WORKFLOW_REF run=$source/actions/runs/$GITHUB_RUN_ID/attempts/$GITHUB_RUN_ATTEMPT
 elif [ -n "${GITLAB_CI:-}" ]; then
-  source=$CI_PROJECT_URL ref=refs/tags/$CI_COMMIT_TAG
+  commit=$CI_COMMIT_SHA source=$CI_PROJECT_URL ref=refs/tags/$CI_COMMIT_TAG
   builder=$CI_SERVER_URL/$CI_PROJECT_PATH//.gitlab-ci.yml@$ref run=$CI_PIPELINE_URL
 else
-  source=file://$PWD ref=$(git symbolic-ref --quiet HEAD || echo HEAD)
+  commit=$(git rev-parse HEAD) source=file://$PWD ref=$(git symbolic-ref --quiet HEAD || echo HEAD)
   builder=https://vnfbench.io/builder/local run=local-$commit
 fi
 jq -n --arg version "$version" --arg commit "$commit" --arg source "$source" --arg ref "$ref" --arg builder "$builder" --arg run "$run" \

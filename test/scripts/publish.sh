@@ -19,14 +19,16 @@ mkdir "$out"
 if [ -n "${COSIGN_KEY:-}" ]; then
   by=(--key "$COSIGN_KEY" --use-signing-config=false --tlog-upload=false)
 else
-  by=(--yes)
+  by=()
 fi
 sign() { # sign REFERENCE@DIGEST
-  "$COSIGN" sign "${by[@]}" "$1"
+  "$COSIGN" sign --yes "${by[@]}" "$1"
+  # Sigstore's policy-controller knows the older format alone of signatures by a key (docs/security.md#images).
+  [ -z "${COSIGN_KEY:-}" ] || "$COSIGN" sign --yes "${by[@]}" --new-bundle-format=false "$1"
   echo "signed $1" >&2
 }
 attest() { # attest TYPE PREDICATE REFERENCE@DIGEST
-  "$COSIGN" attest "${by[@]}" --type "$1" --predicate "$2" "$3"
+  "$COSIGN" attest --yes "${by[@]}" --type "$1" --predicate "$2" "$3"
   echo "attested $1 of $3" >&2
 }
 

@@ -8,7 +8,8 @@
 # tools and Debian packages: no path and no time but the commit's own goes in.
 #   ARCHITECTURES      of the images; amd64 and arm64
 #   PLUGIN_PLATFORMS   of the plugin; linux and darwin, each on amd64 and arm64
-#   REGISTRY           that the manifests without Helm name
+#   REGISTRY           that the manifests without Helm and the chart's annotations name
+#   SOURCE_URL         of the repository, for the chart
 #   RELEASE_URL        where the files will lie, for krew's manifest
 #   SOURCE_DATE_EPOCH  the time of the release; the commit's
 #   DIRTY=1            take a tree with changes that no commit has
@@ -57,6 +58,11 @@ done
 step "Chart and manifests"
 cp -r charts/vnfbench "$temp/chart"
 sed -i "s/^version: .*/version: $version/; s/^appVersion: .*/appVersion: $version/" "$temp/chart/Chart.yaml"
+{ # below annotations, which are at the end
+  echo '  artifacthub.io/images: |'
+  for name in manager measurer vnf endpoint neighbor results; do echo "    - {name: $name, image: $registry/vnfbench/$name:$version}"; done
+  [ -z "${SOURCE_URL:-}" ] || printf 'home: %s\nsources: [%s]\n' "$SOURCE_URL" "$SOURCE_URL"
+} >>"$temp/chart/Chart.yaml"
 "$HELM" lint --quiet --strict "$temp/chart" --set image.registry=r.example
 "$HELM" package "$temp/chart" --destination "$temp" >/dev/null
 # Helm packs with the time of day.
