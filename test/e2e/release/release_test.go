@@ -114,7 +114,7 @@ func makeRelease(t *testing.T, folder, architectures string) string {
 	began := time.Now()
 	cmd := exec.CommandContext(t.Context(), "test/scripts/release.sh", version)
 	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "DIRTY=1", "SOURCE_DATE_EPOCH=1700000000", "ARCHITECTURES="+architectures, "DIST="+filepath.Join(folder, "dist"))
+	cmd.Env = append(os.Environ(), "DIRTY=1", "SOURCE_DATE_EPOCH=1700000000", "SOURCE_URL=https://github.example/example/vnfbench", "ARCHITECTURES="+architectures, "DIST="+filepath.Join(folder, "dist"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -181,6 +181,12 @@ func contents(t *testing.T, dist string) {
 			if !found[want] || !found["stdlib"] || !strings.HasPrefix(bill.Version, "SPDX-2") {
 				t.Errorf("the bill of materials of %s for %s has no %s, or not Go's own library, among %d packages", name, architecture, want, len(found))
 			}
+		}
+	}
+	chart := run(t, dist, os.Getenv("HELM"), "show", "chart", "vnfbench-chart-"+version+".tgz")
+	for _, want := range []string{"image: registry.example.com/lab/vnfbench/measurer:" + version, "home: https://github.example/example/vnfbench", "artifacthub.io/crds:"} {
+		if !strings.Contains(chart, want) {
+			t.Errorf("the chart has no %q:\n%s", want, chart)
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(dist, "vnfbench-install-"+version+".yaml"))
