@@ -23,8 +23,8 @@ type Statistics struct {
 	// +required
 	CoefficientOfVariationPartsPerMillion int64 `json:"coefficientOfVariationPartsPerMillion"`
 
-	// confidenceLow is the lower end of the 95 % confidence interval. Absent with every limitedBy
-	// but Resolution.
+	// confidenceLow is the lower end of the 95 % interval. Absent with every limitedBy but
+	// Resolution.
 	// +optional
 	ConfidenceLow *int64 `json:"confidenceLow,omitempty"`
 
