@@ -50,6 +50,7 @@ var origins = map[string]map[int][]origin{
 		columnTerraform: {
 			{"terraform/modules/addons/versions.tf", `kubevirt\s+= "v([^"]+)"`},
 			{"terraform/versions.md", `/kubevirt/releases/download/v([0-9.]+)/`},
+			{"terraform/README.md", `/kubevirt/releases/download/v([0-9.]+)/`},
 			{"docs/tutorials/first-lab-*.md", `/kubevirt/releases/download/v([0-9.]+)/`},
 		},
 	},
@@ -61,6 +62,7 @@ var origins = map[string]map[int][]origin{
 		columnTerraform: {
 			{"terraform/modules/addons/versions.tf", `multus\s+= "v([^"]+)"`},
 			{"terraform/versions.md", `/multus-cni/v([0-9.]+)/`},
+			{"terraform/README.md", `/multus-cni/v([0-9.]+)/`},
 			{"docs/tutorials/first-lab-*.md", `/multus-cni/v([0-9.]+)/`},
 		},
 	},

@@ -60,6 +60,35 @@ run "example" {
 // objectsToAdd is how a tutorial says what a plan's last line counts.
 var objectsToAdd = regexp.MustCompile(`Expect\* (\d+) objects to add`)
 
+// TestExamplesManifests checks that the files which an example names are downloaded by the
+// commands that are printed with it: README.md's quick start, and each tutorial's.
+func TestExamplesManifests(t *testing.T) {
+	named := regexp.MustCompile(`manifest\s*= "([^"]+)"`)
+	for page, values := range map[string]string{
+		filepath.Join(source, "README.md"):          filepath.Join(source, "clusters/lab-proxmox/example.tfvars"),
+		"../../docs/tutorials/first-lab-proxmox.md": "../../docs/tutorials/first-lab-proxmox.md",
+		"../../docs/tutorials/first-lab-metal.md":   "../../docs/tutorials/first-lab-metal.md",
+	} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := named.FindAllStringSubmatch(string(content), -1)
+		if len(found) == 0 {
+			t.Errorf("%s names no manifest", values)
+		}
+		for _, match := range found {
+			if !regexp.MustCompile(`(?m)^curl -fLO https://\S+/` + regexp.QuoteMeta(match[1]) + `$`).Match(text) {
+				t.Errorf("%s downloads no %s, which %s names", page, match[1], values)
+			}
+		}
+	}
+}
+
 // TestExamples checks that what a user copies is accepted, from the roots' example.tfvars
 // and from the tutorials: by Terraform, and every machine's configuration by Talos.
 func TestExamples(t *testing.T) {
