@@ -34,9 +34,7 @@ TERRAFORM_DOCS := $(TOOLS)/terraform-docs-v0.20.0
 # renovate: datasource=go depName=github.com/terraform-linters/tflint
 TFLINT := $(TOOLS)/tflint-v0.64.0
 TOFU := $(TOOLS)/tofu-v1.12.6
-# renovate: datasource=go depName=github.com/poseidon/matchbox
 MATCHBOX := $(TOOLS)/matchbox-v0.11.0
-# renovate: datasource=go depName=github.com/poseidon/terraform-provider-matchbox
 MATCHBOX_PROVIDER := $(TOOLS)/terraform-provider-matchbox-v0.5.4
 # renovate: datasource=go depName=github.com/rhysd/actionlint
 ACTIONLINT := $(TOOLS)/actionlint-v1.7.12
@@ -259,7 +257,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-browser screenshots test-archive test-chart test-monitoring test-terraform test-terraform-matchbox tofu test-guest test-trex test-release test-containerfile test-arm64 lint lint-ci outdated bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale bench-results trex-record
+.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-browser screenshots test-archive test-chart test-monitoring test-terraform tofu test-guest test-trex test-release test-containerfile test-arm64 lint lint-ci outdated bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale bench-results trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -308,17 +306,15 @@ test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test a
 test-monitoring: $(HELM) ## Check alerts, dashboard and ServiceMonitor by the code of Prometheus, Grafana's schema and the Prometheus operator's types.
 	@cd test/monitoring && ../scripts/again.sh go mod download && go vet ./... && HELM=$(HELM) go test -count=1 ./...
 
-test-terraform: ## Test and lint the Terraform modules, with Terraform and with OpenTofu; says which of them, or tflint, is not there to do it.
+test-terraform: ## Test and lint the Terraform modules, with Terraform and with OpenTofu, and apply that of bare machines to a real Matchbox; says which of them, or tflint, is not there to do it.
 	@tflint=$(TFLINT); test/scripts/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
+	matchbox=$(MATCHBOX) provider=$(MATCHBOX_PROVIDER); $(MAKE) --no-print-directory $$matchbox $$provider || matchbox= provider=; \
 	cd test/terraform && go vet ./... && ran= && tofu=$(TOFU) && if [ ! -x "$$tofu" ]; then tofu=tofu; fi && \
 	for program in $${VNFBENCH_TERRAFORM:-terraform $$tofu}; do \
 	  if ! command -v "$$program" >/dev/null; then echo "test-terraform: NOT RUN with $$program, which is not installed (make tofu builds OpenTofu)"; continue; fi; \
 	  echo "test-terraform: with $$("$$program" version 2>/dev/null | grep -m 1 ' v')"; ran=1; \
-	  VNFBENCH_TERRAFORM=$$program VNFBENCH_TFLINT=$$tflint go test -count=1 -timeout 40m -v ./... || exit 1; \
+	  VNFBENCH_TERRAFORM=$$program VNFBENCH_TFLINT=$$tflint VNFBENCH_MATCHBOX=$$matchbox VNFBENCH_MATCHBOX_PROVIDER=$$provider go test -count=1 -timeout 40m -v ./... || exit 1; \
 	done; [ -n "$$ran" ] || go test -count=1 -v ./...
-
-test-terraform-matchbox: $(MATCHBOX) $(MATCHBOX_PROVIDER) ## Apply the module for bare machines with the real provider to a real Matchbox on loopback; builds both once.
-	@cd test/terraform && VNFBENCH_MATCHBOX=$(MATCHBOX) VNFBENCH_MATCHBOX_PROVIDER=$(MATCHBOX_PROVIDER) go test -count=1 -timeout 10m -v -run '^TestMatchbox$$' .
 
 tofu: ## Build OpenTofu into the cache, for test-terraform; takes some minutes.
 	@test/scripts/install-tofu.sh $(TOFU) $(subst tofu-,,$(notdir $(TOFU)))
@@ -434,12 +430,12 @@ $(TOOLS)/kubeconform-%: ; @test/scripts/install-tool.sh $@ github.com/yannh/kube
 $(TOOLS)/crane-%: ; @test/scripts/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
 $(TOOLS)/syft-%: ; @test/scripts/install-tool.sh $@ github.com/anchore/syft/cmd/syft@$*
 $(TOOLS)/cosign-%: ; @test/scripts/install-tool.sh $@ github.com/sigstore/cosign/v3/cmd/cosign@$*
-$(TOOLS)/matchbox-%: ; @test/scripts/install-tool.sh $@ github.com/poseidon/matchbox/cmd/matchbox@$*
-$(TOOLS)/terraform-provider-matchbox-%: ; @test/scripts/install-tool.sh $@ github.com/poseidon/terraform-provider-matchbox@$*
 $(TOOLS)/actionlint-%: ; @test/scripts/install-tool.sh $@ github.com/rhysd/actionlint/cmd/actionlint@$*
 $(TOOLS)/govulncheck-%: ; @test/scripts/install-tool.sh $@ golang.org/x/vuln/cmd/govulncheck@$*
 $(TOOLS)/tflint-%: ; @test/scripts/install-tool.sh $@ github.com/terraform-linters/tflint@$*
 $(TOOLS)/golangci-lint-%: ; @test/scripts/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
 # The versions of these are pinned in separate modules, which the names here repeat.
 $(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && ../scripts/again.sh go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest
+$(MATCHBOX): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/matchbox && ../scripts/again.sh go build -trimpath -o $@ github.com/poseidon/matchbox/cmd/matchbox
+$(MATCHBOX_PROVIDER): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/matchbox && ../scripts/again.sh go build -trimpath -o $@ github.com/poseidon/terraform-provider-matchbox
 $(TERRAFORM_DOCS): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/terraform-docs && ../scripts/again.sh go build -trimpath -o $@ github.com/terraform-docs/terraform-docs

@@ -76,6 +76,7 @@ CLEAN = [
     "test/argocd",
     "test/browser",
     "test/config",
+    "test/matchbox",
     "test/monitoring",
     "test/e2e",
     "test/fixtures/trex/README.md",
