@@ -127,7 +127,10 @@ demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two
 study: ## Measure the study STUDY of config/studies in the lab, and write its report into bin/; continues where it was interrupted. AGAIN=1: measure everything again.
 	@STUDY='$(STUDY)' AGAIN='$(AGAIN)' test/scripts/study.sh
 
-test: prerequisites test-go test-lab-units test-argocd test-browser test-archive test-trex test-chart test-monitoring test-terraform docs-site verify ## Run every test that needs no cluster.
+# The parts of `make test`, in their order.
+TEST_PARTS := test-go test-lab-units test-argocd test-browser test-archive test-trex test-chart test-monitoring test-terraform docs-site verify
+test: prerequisites ## Run every test that needs no cluster, also after one that failed, and print a table of the parts, their times and results.
+	@MAKE='$(MAKE)' test/scripts/parts.sh $(TEST_PARTS)
 
 e2e: prerequisites install ## Run the end-to-end tests in the lab.
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -timeout 30m -v ./e2e
@@ -261,20 +264,8 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
-# Packages whose tests send packets or measure times run one at a time.
-ALONE := /operator/(cmd/(measurer|vnf)|internal/(clock|endpoint|guest|measurer|neighbor|nodefacts|observer|serve|traffic|vnf))(/|$$)
-# The tests of the controllers take longest. They run in two parts side by side,
-# each with an API server of its own: those of suites, and those of runs.
-ENVTEST := ./internal/controller/envtest
-ENVTEST_SUITES := ^Test(Suite|Measurements|Regression)
 test-go: $(LAB) ## Unit tests, kernel tests in network namespaces, controllers against a real API server.
-	@KUBEBUILDER_ASSETS=$$($(LAB) assets) && export KUBEBUILDER_ASSETS && cd operator && go build ./... && go vet ./... && \
-	  packages=$$(go list ./... | grep -v '/controller/envtest$$') && \
-	  { go test -count=1 -timeout 40m -skip '$(ENVTEST_SUITES)' $(ENVTEST) & runs=$$!; failed=0; trap 'kill $$runs' INT TERM; \
-	    go test -count=1 -p 2 -timeout 40m $$(echo "$$packages" | grep -vE '$(ALONE)') || failed=1; \
-	    go test -count=1 -timeout 40m -run '$(ENVTEST_SUITES)' $(ENVTEST) || failed=1; \
-	    wait $$runs || failed=1; [ $$failed = 0 ]; } && \
-	  go test -count=1 -p 1 -timeout 40m $$(echo "$$packages" | grep -E '$(ALONE)')
+	@assets=$$($(LAB) assets) && KUBEBUILDER_ASSETS=$$assets test/scripts/test-go.sh
 
 fuzz: ## Fuzz everything that reads what comes from outside, FUZZTIME (1m) for each target; FUZZ=name: only those that match.
 	@test/scripts/prerequisites.sh go

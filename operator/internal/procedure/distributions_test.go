@@ -110,7 +110,7 @@ func TestFitDelayVariation(t *testing.T) {
 // trials a run makes.
 func TestDistributionsAreBounded(t *testing.T) {
 	instr := instructions()
-	for sizes := 1; sizes <= 32; sizes++ {
+	for _, sizes := range []int{1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32} {
 		instr.Sizes = nil
 		for i := range sizes {
 			instr.Sizes = append(instr.Sizes, measure.FrameSize(64+i))

@@ -66,6 +66,15 @@ type verdict struct {
 	open bool
 }
 
+// verdicts returns the method's verdict on each goal.
+func (s *state) verdicts() []verdict {
+	out := make([]verdict, len(s.cfg.Goals))
+	for i := range out {
+		out[i] = s.judge(i)
+	}
+	return out
+}
+
 // judge returns the method's verdict on the goal with an index.
 func (s *state) judge(i int) verdict {
 	chain := s.chains[i]
@@ -89,11 +98,10 @@ func (s *state) judge(i int) verdict {
 // targets before slow ones; then the lowest load, as a bound found there can overrule bounds
 // above it (RFC 9971, "it is better to measure at smaller Loads first"); then the order of the
 // goals. Optional trials are last. The other methods finish one goal after the other.
-func (s *state) candidate() (candidate, bool) {
+func (s *state) candidate(verdicts []verdict) (candidate, bool) {
 	var best candidate
 	found := false
-	for i := range s.cfg.Goals {
-		v := s.judge(i)
+	for _, v := range verdicts {
 		switch {
 		case !v.open:
 		case s.cfg.Method.oneTrial():

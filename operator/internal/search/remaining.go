@@ -23,11 +23,11 @@ func Remaining(cfg Config, history []Trial) (Estimate, error) {
 	limits := s.presumedLimits()
 	var left Estimate
 	for {
-		step := s.next()
-		if step.Done {
+		want, found := s.candidate(s.verdicts())
+		if s.end(want, found) != Unfinished {
 			return left, nil
 		}
-		trial := Trial{LoadFramesPerSecond: step.LoadFramesPerSecond, Duration: step.Duration}
+		trial := Trial{LoadFramesPerSecond: want.load, Duration: want.duration + want.rest}
 		trial.LossRatio = s.presumedLoss(limits, trial.LoadFramesPerSecond)
 		trial.LostFrames = uint64(math.Ceil(trial.LossRatio * float64(trial.LoadFramesPerSecond) * trial.Duration.Seconds()))
 		left.Trials++

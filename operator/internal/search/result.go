@@ -79,17 +79,16 @@ func (r Result) AtLeast() bool {
 }
 
 // results returns a result for each goal; open is why unsettled goals are irregular.
-func (s *state) results(open Irregularity) []Result {
-	out := make([]Result, len(s.cfg.Goals))
-	for i := range s.cfg.Goals {
-		out[i] = s.result(i, open)
+func (s *state) results(verdicts []verdict, open Irregularity) []Result {
+	out := make([]Result, len(verdicts))
+	for i, v := range verdicts {
+		out[i] = s.result(i, v, open)
 	}
 	return out
 }
 
-func (s *state) result(i int, open Irregularity) Result {
+func (s *state) result(i int, st verdict, open Irregularity) Result {
 	t := s.chains[i][len(s.chains[i])-1]
-	st := s.judge(i)
 	r := Result{
 		Goal:                      s.cfg.Goals[i].Name,
 		LowerBoundFramesPerSecond: st.lower,

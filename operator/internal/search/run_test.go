@@ -56,5 +56,5 @@ func run(t testing.TB, cfg Config, driver measure.Driver) ([]Trial, []Result) {
 }
 
 func simulate(device simulated.Device, seed uint64) *simulated.Driver {
-	return simulated.New(simulated.Config{Device: device, Seed: seed})
+	return simulated.New(simulated.Config{Device: device, Seed: seed, WithoutDistributions: true})
 }

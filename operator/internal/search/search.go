@@ -175,21 +175,29 @@ func Next(cfg Config, history []Trial) (Step, error) {
 
 // next decides on a checked state.
 func (s *state) next() Step {
-	want, found := s.candidate()
-	if !found {
-		return Step{Done: true, Results: s.results(none)}
-	}
-	switch {
-	case len(s.history) >= s.cfg.MaxTrials:
-		return Step{Done: true, Results: s.results(OutOfTrials)}
-	case s.spent()+want.duration+want.rest+s.cfg.TrialOverhead > s.cfg.MaxSearch:
-		return Step{Done: true, Results: s.results(OutOfTime)}
+	verdicts := s.verdicts()
+	want, found := s.candidate(verdicts)
+	if why := s.end(want, found); why != Unfinished {
+		return Step{Done: true, Results: s.results(verdicts, why)}
 	}
 	return Step{
 		LoadFramesPerSecond: want.load,
 		Duration:            want.duration + want.rest,
 		Goal:                want.goal,
 		Why:                 fmt.Sprintf("goal %q: %s", want.goal, want.why),
-		Results:             s.results(Unfinished),
+		Results:             s.results(verdicts, Unfinished),
 	}
+}
+
+// end returns why the search ends before the trial that the goals ask for, and Unfinished where it continues.
+func (s *state) end(want candidate, found bool) Irregularity {
+	switch {
+	case !found:
+		return none
+	case len(s.history) >= s.cfg.MaxTrials:
+		return OutOfTrials
+	case s.spent()+want.duration+want.rest+s.cfg.TrialOverhead > s.cfg.MaxSearch:
+		return OutOfTime
+	}
+	return Unfinished
 }

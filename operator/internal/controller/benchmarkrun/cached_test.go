@@ -134,7 +134,7 @@ func TestCachedRunsAreSmall(t *testing.T) {
 
 // bytesOf returns how much memory an object takes, with all that belongs to it.
 func bytesOf(make func() any) int {
-	const count = 200
+	const count = 50
 	objects := [count]any{}
 	heap := func() uint64 {
 		var stats runtime.MemStats
