@@ -139,8 +139,8 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 		}
 	}()
 	steps := []func() error{
-		d.checkConfig, d.openPorts, d.moderate, d.chooseCPUs, d.load, d.attachReceivers, d.findLongest,
-		func() error { return d.findPath(ctx) }, func() error { return d.findRefusals(ctx) }, d.findCost,
+		d.checkConfig, d.openPorts, d.moderate, d.chooseCPUs, d.load, d.attachReceivers, d.attachAnswerers, d.findLongest,
+		func() error { return d.resolve(ctx) }, func() error { return d.findPath(ctx) }, func() error { return d.findRefusals(ctx) }, d.findCost,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -221,6 +221,9 @@ func (d *Driver) checkConfig() error {
 	d.description.RingFrames = c.RingFrames
 	if c.Path.HasVLAN() && c.ReceiveMode != Auto {
 		return invalid("receive mode %q does not see every VLAN tag: leave the mode to the driver", c.ReceiveMode)
+	}
+	if err := checkResolution(c.Path); err != nil {
+		return invalid("%w", err)
 	}
 	var err error
 	d.streams, err = frames.Of(c.Path)
