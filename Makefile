@@ -8,21 +8,34 @@ TOOLS := $(CACHE)/tools
 BIN := $(CURDIR)/bin
 LAB := $(BIN)/lab
 
+# renovate: datasource=go depName=sigs.k8s.io/controller-tools
 CONTROLLER_GEN := $(TOOLS)/controller-gen-v0.23.0
+# renovate: datasource=go depName=github.com/elastic/crd-ref-docs
 CRD_REF_DOCS := $(TOOLS)/crd-ref-docs-v0.3.0
+# renovate: datasource=go depName=sigs.k8s.io/kustomize/kustomize/v5
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
+# renovate: datasource=go depName=helm.sh/helm/v3
 HELM := $(TOOLS)/helm-v3.22.0
 HELM_UNITTEST := $(TOOLS)/helm-unittest-v1.1.2
+# renovate: datasource=go depName=github.com/yannh/kubeconform
 KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0
 KUBE_SCHEMAS := $(CACHE)/kube-schemas-1.37.0
+# renovate: datasource=go depName=github.com/google/go-containerregistry
 CRANE := $(TOOLS)/crane-v0.20.3
+# renovate: datasource=go depName=github.com/anchore/syft
 SYFT := $(TOOLS)/syft-v1.52.0
+# renovate: datasource=go depName=github.com/sigstore/cosign/v3
 COSIGN := $(TOOLS)/cosign-v3.1.3
+# renovate: datasource=go depName=golang.org/x/vuln
 GOVULNCHECK := $(TOOLS)/govulncheck-v1.1.4
+# renovate: datasource=go depName=github.com/golangci/golangci-lint/v2
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
 TERRAFORM_DOCS := $(TOOLS)/terraform-docs-v0.20.0
+# renovate: datasource=go depName=github.com/terraform-linters/tflint
 TFLINT := $(TOOLS)/tflint-v0.64.0
 TOFU := $(TOOLS)/tofu-v1.12.6
+# renovate: datasource=go depName=github.com/rhysd/actionlint
+ACTIONLINT := $(TOOLS)/actionlint-v1.7.12
 
 # Binaries are static, so that their images need nothing else, and free of
 # paths, so that equal sources give equal images.
@@ -42,6 +55,14 @@ IMAGES := manager measurer vnf endpoint neighbor results
 GUEST_IMAGES := vnf-guest neighbor-guest
 # Where `make release` puts a release.
 DIST ?= $(CURDIR)/dist
+# The registry with its organization, such as ghcr.io/example, that images and charts are pushed to. No other line names either.
+REGISTRY ?=
+# Who logs in there, by `make login`.
+USERNAME ?=
+# The base of the images that `make test-containerfile` builds; a Debian that it makes when empty.
+BASE ?=
+# The key that signs what `make publish` pushes; without a key the CI system vouches for who signed.
+COSIGN_KEY ?=
 
 NAMESPACE ?= vnfbench-system
 # Which study `make study` measures, a folder of config/studies; AGAIN=1 measures again what was measured.
@@ -155,7 +176,7 @@ $(LAB): $(LAB_FILES)
 	cd test/lab && $(GO_BUILD) -o $@ .
 
 ##@ Build
-.PHONY: build images guest-image trex-image push push-guest push-trex release install uninstall plugin
+.PHONY: build images guest-image trex-image push push-guest push-trex release release-notes login publish install uninstall plugin
 build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/results $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
 plugin: $(BIN)/kubectl-vnfbench $(BIN)/kubectl_complete-vnfbench ## Build the kubectl plugin and its completion into bin/.
@@ -202,6 +223,16 @@ release: $(LAB) $(HELM) $(KUSTOMIZE) $(SYFT) ## Make a release, VERSION=x.y.z, i
 	@test/scripts/prerequisites.sh go release
 	@LAB=$(LAB) HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) SYFT=$(SYFT) DIST=$(DIST) test/scripts/release.sh '$(VERSION)'
 
+release-notes: ## Print what CHANGELOG.md says of VERSION.
+	@test/scripts/release-notes.sh '$(VERSION)'
+
+login: $(CRANE) ## Log in to the registry of REGISTRY as USERNAME, with the password on the standard input.
+	@$(CRANE) auth login '$(firstword $(subst /, ,$(REGISTRY)))' --username '$(USERNAME)' --password-stdin
+
+publish: $(CRANE) $(HELM) $(COSIGN) ## Push the release of DIST to REGISTRY, VERSION=x.y.z, images and chart; sign each by its digest, attest its origin and its bill of materials.
+	@test/scripts/prerequisites.sh go release
+	@CRANE=$(CRANE) HELM=$(HELM) COSIGN=$(COSIGN) DIST='$(DIST)' COSIGN_KEY='$(COSIGN_KEY)' test/scripts/publish.sh '$(VERSION)' '$(REGISTRY)'
+
 trex-image: $(LAB) $(BIN)/measurer ## Build the image with TRex into bin/images, of a release that you bring: TREX_TARBALL=v3.08.tar.gz TREX_SHA256=...
 	@LAB=$(LAB) BIN=$(BIN) TREX_TARBALL='$(TREX_TARBALL)' TREX_SHA256='$(TREX_SHA256)' test/scripts/trex-image.sh
 
@@ -224,7 +255,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-browser screenshots test-archive test-chart test-monitoring test-terraform tofu test-guest test-trex test-release lint bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale bench-results trex-record
+.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-browser screenshots test-archive test-chart test-monitoring test-terraform tofu test-guest test-trex test-release test-containerfile test-arm64 lint lint-ci outdated bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale bench-results trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -294,6 +325,14 @@ test-release: $(LAB) $(HELM) $(KUSTOMIZE) $(SYFT) $(CRANE) $(COSIGN) ## Make two
 	@test/scripts/prerequisites.sh go release
 	@cd test/e2e && VNFBENCH_RELEASE_TEST=1 LAB=$(LAB) HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) SYFT=$(SYFT) CRANE=$(CRANE) COSIGN=$(COSIGN) go test -count=1 -timeout 40m -v ./release
 
+test-containerfile: $(LAB) ## Build each image by operator/images/Containerfile with buildah and by the scripts of a release, and compare every file. BASE=image: on that base, and not on a Debian that it makes.
+	@test/scripts/prerequisites.sh go release containers
+	@cd test/e2e && VNFBENCH_CONTAINERFILE_TEST=1 BASE='$(BASE)' LAB=$(LAB) go test -count=1 -timeout 60m -v -run '^TestContainerfile$$' ./release
+
+test-arm64: ## Build everything for arm64 (GOARCH), and run the tests of packages without kernel, cluster and clock under emulation.
+	@test/scripts/prerequisites.sh go bpf emulation
+	@test/scripts/test-arm64.sh
+
 test-trex: ## Run the TRex drivers, and what starts their server, with a real one, in network namespaces: make test-trex TREX=/path/_t-rex-64.
 	@if [ -z "$(TREX)" ]; then echo "NOT RUN: TREX names no TRex server; run make test-trex TREX=/opt/trex/_t-rex-64 as root"; else \
 	  test/scripts/prerequisites.sh go debian && cd operator && TREX=$(abspath $(TREX)) go test -count=1 -p 1 -timeout 20m -v -run Real ./internal/traffic/trex/... ./cmd/measurer; fi
@@ -310,6 +349,14 @@ scan: ## Look for known vulnerabilities in the Go modules and the images; says N
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
 	@for module in operator test/lab test/e2e test/config test/monitoring test/argocd test/browser test/archive test/terraform; do \
 	  echo "$$module" && (cd $$module && $(GOLANGCI_LINT) run --allow-parallel-runners ./...); done
+
+lint-ci: ## Check the files of GitHub Actions, GitLab CI and Renovate by actionlint, zizmor and JSON schemas; says NOT RUN where one cannot be had.
+	@test/scripts/prerequisites.sh go python
+	@ACTIONLINT=$(ACTIONLINT) test/scripts/lint-ci.sh
+
+outdated: ## List the direct dependencies that have a newer version, and why each is held back (test/dependencies.txt).
+	@test/scripts/prerequisites.sh go python release
+	@test/scripts/outdated.sh
 
 bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors; with OLD=commit compare only what it brings as fast as possible with the driver of that commit.
 	@test/scripts/prerequisites.sh go debian bench
@@ -368,9 +415,9 @@ generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC
 	sed -i -E 's/\[map\[string\]([A-Za-z]+)\]\(#map\[string\][a-z]+\)/object (keys:string, values:\1)/' docs/reference/api.md
 	@TERRAFORM_DOCS=$(TERRAFORM_DOCS) test/scripts/terraform-docs.sh
 
-verify: ## Fail when generated files, formatting or words are not as they should be, or a scan finds a vulnerability.
+verify: ## Fail when generated files, formatting, words or files of CI are not as they should be, or a scan finds a vulnerability.
 	@test/scripts/verify.sh
-	@$(MAKE) --no-print-directory scan
+	@$(MAKE) --no-print-directory lint-ci scan
 
 $(TOOLS)/controller-gen-%: ; @test/scripts/install-tool.sh $@ sigs.k8s.io/controller-tools/cmd/controller-gen@$*
 $(TOOLS)/crd-ref-docs-%: ; @test/scripts/install-tool.sh $@ github.com/elastic/crd-ref-docs@$*
@@ -380,6 +427,9 @@ $(TOOLS)/kubeconform-%: ; @test/scripts/install-tool.sh $@ github.com/yannh/kube
 $(TOOLS)/crane-%: ; @test/scripts/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
 $(TOOLS)/syft-%: ; @test/scripts/install-tool.sh $@ github.com/anchore/syft/cmd/syft@$*
 $(TOOLS)/cosign-%: ; @test/scripts/install-tool.sh $@ github.com/sigstore/cosign/v3/cmd/cosign@$*
+$(TOOLS)/actionlint-%: ; @test/scripts/install-tool.sh $@ github.com/rhysd/actionlint/cmd/actionlint@$*
+$(TOOLS)/govulncheck-%: ; @test/scripts/install-tool.sh $@ golang.org/x/vuln/cmd/govulncheck@$*
+$(TOOLS)/tflint-%: ; @test/scripts/install-tool.sh $@ github.com/terraform-linters/tflint@$*
 $(TOOLS)/golangci-lint-%: ; @test/scripts/install-tool.sh $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$*
 # The versions of these are pinned in separate modules, which the names here repeat.
 $(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && ../scripts/again.sh go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest

@@ -10,6 +10,8 @@
 #   python  Python, which builds the documentation's site and unpacks schemas
 #   stress  stress-ng, which goes into the image of noisy neighbors
 #   release what unpacks Debian packages of another architecture and writes a release
+#   containers what builds images by a Containerfile, and a base for them
+#   emulation what runs programs for arm64
 #   browser Chromium, which opens pages of results
 #   bench   what benchmarks compare with
 set -euo pipefail
@@ -49,6 +51,8 @@ for what in "$@"; do
     stress) install stress-ng:stress-ng ;;
     browser) [ -n "${CHROMIUM:-}" ] || install chromium:chromium ;;
     release) install jq:jq readelf:binutils dpkg-deb:dpkg ;;
+    containers) install buildah:buildah debootstrap:debootstrap ;;
+    emulation) [ "$(uname -m)" = aarch64 ] || install qemu-aarch64-static:qemu-user-static /usr/aarch64-linux-gnu/include/asm/types.h:linux-libc-dev-arm64-cross ;;
     bench)
       install taskset:util-linux ethtool:ethtool
       for peer in trafgen:netsniff-ng iperf3:iperf3 dpdk-testpmd:dpdk-dev; do

@@ -8,7 +8,8 @@
 # tools and Debian packages: no path and no time but the commit's own goes in.
 #   ARCHITECTURES      of the images; amd64 and arm64
 #   PLUGIN_PLATFORMS   of the plugin; linux and darwin, each on amd64 and arm64
-#   REGISTRY           that the manifests without Helm name
+#   REGISTRY           that the manifests without Helm and the chart's annotations name
+#   SOURCE_URL         of the repository, for the chart
 #   RELEASE_URL        where the files will lie, for krew's manifest
 #   SOURCE_DATE_EPOCH  the time of the release; the commit's
 #   DIRTY=1            take a tree with changes that no commit has
@@ -41,26 +42,9 @@ pack() { # pack OUT FOLDER NAME...: an archive without owners and times
   tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$time" --mode=u+rw,go+r-w,a+X --format=gnu -C "$folder" -cf - "$@" | gzip --best --no-name >"$out"
 }
 
-image() { # image ARCHITECTURE NAME USER FILE...
-  local architecture=$1 name=$2 user=$3 out=$dist/vnfbench-$2-$version-linux-$1.oci.tar; shift 3
-  "$LAB" image --architecture "$architecture" --compress --tag "localhost/vnfbench/$name:$version" --out "$out" \
-    --label "org.opencontainers.image.version=$version,org.opencontainers.image.title=vnfbench $name,org.opencontainers.image.licenses=Apache-2.0" \
-    --entrypoint "[\"/usr/local/bin/$name\"]" --user "$user" "$temp/$architecture/$name:/usr/local/bin/$name" LICENSE:/usr/share/doc/vnfbench/LICENSE "$@" >/dev/null
-}
 for architecture in $architectures; do
   step "Images for $architecture"
-  mkdir -p "$temp/$architecture"
-  for name in manager measurer vnf endpoint neighbor results; do build linux "$architecture" "$temp/$architecture/$name" "$name"; done
-  test/scripts/debian-files.sh "$architecture" "$temp/debian-$architecture" iperf3 stress-ng
-  mapfile -t iperf <"$temp/debian-$architecture/iperf3.files"
-  mapfile -t stress <"$temp/debian-$architecture/stress-ng.files"
-  # Who each runs as, and why, is in docs/how-to/release.md.
-  image "$architecture" manager 65532:65532
-  image "$architecture" measurer 0:0
-  image "$architecture" vnf 0:0
-  image "$architecture" endpoint 0:0 "${iperf[@]}"
-  image "$architecture" neighbor 65532:65532 "${stress[@]}"
-  image "$architecture" results 65532:65532
+  test/scripts/release-images.sh "$version" "$architecture" "$dist"
 done
 step "Bills of materials"
 for archive in "$dist"/*.oci.tar; do
@@ -74,6 +58,11 @@ done
 step "Chart and manifests"
 cp -r charts/vnfbench "$temp/chart"
 sed -i "s/^version: .*/version: $version/; s/^appVersion: .*/appVersion: $version/" "$temp/chart/Chart.yaml"
+{ # below annotations, which are at the end
+  echo '  artifacthub.io/images: |'
+  for name in manager measurer vnf endpoint neighbor results; do echo "    - {name: $name, image: $registry/vnfbench/$name:$version}"; done
+  [ -z "${SOURCE_URL:-}" ] || printf 'home: %s\nsources: [%s]\n' "$SOURCE_URL" "$SOURCE_URL"
+} >>"$temp/chart/Chart.yaml"
 "$HELM" lint --quiet --strict "$temp/chart" --set image.registry=r.example
 "$HELM" package "$temp/chart" --destination "$temp" >/dev/null
 # Helm packs with the time of day.

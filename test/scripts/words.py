@@ -12,8 +12,12 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 # Files and folders without these words. Add a folder when it is clean.
 CLEAN = [
+    ".github",
+    "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
     "README.md",
+    "SECURITY.md",
     "charts",
     "config",
     "docs",

@@ -240,7 +240,7 @@ type BenchmarkRunStatus struct {
 	ResultsRef *LocalReference `json:"resultsRef,omitempty"`
 
 	// secrets has the UID of each Secret that the operator made for the chain and has not deleted, by its name; empty until the
-	// UID is known. The operator may not read Secrets: it deletes those that have this UID alone, and by the name where it is empty.
+	// UID is known. The operator may not read Secrets: it deletes those with this UID, and by name where it is empty.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	Secrets map[string]ObjectUID `json:"secrets,omitempty"`

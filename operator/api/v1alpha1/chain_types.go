@@ -145,13 +145,13 @@ func (f *NetworkFunction) EffectiveAddressResolution() AddressResolution {
 // FunctionState is what a function reports about itself before it is measured. It has one member
 // for each function that reports anything.
 type FunctionState struct {
-	// firewall is what the function reports about its rules. Absent: the function is no
-	// firewall, or did not answer.
+	// firewall is what the function reports about its rules. Absent: it is no firewall, or did
+	// not answer.
 	// +optional
 	Firewall *FirewallReport `json:"firewall,omitempty"`
 
-	// encryptionGateway is what the function reports about its tunnel. Absent: the function
-	// is no encryption gateway, or did not answer.
+	// encryptionGateway is what the function reports about its tunnel. Absent: it is no
+	// encryption gateway, or did not answer.
 	// +optional
 	EncryptionGateway *EncryptionGatewayReport `json:"encryptionGateway,omitempty"`
 }
@@ -171,9 +171,9 @@ func (s FunctionState) Summary() string {
 
 // FunctionPort is one port of a function.
 type FunctionPort struct {
-	// attachment of the port. Both ends of a link are a device (SRIOV or HostDevice), or both are on a
-	// bridge. Absent: that of the other end where that is a device; else the first that the testbed
-	// offers for the runtime.
+	// attachment of the port. Both ends of a link are devices (SRIOV or HostDevice), or both are on a
+	// bridge. Absent: the other end's where it is a device; else the first of the testbed for the
+	// runtime.
 	// +optional
 	Attachment Attachment `json:"attachment,omitempty"`
 

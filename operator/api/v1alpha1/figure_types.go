@@ -8,7 +8,7 @@ type FigureKey struct {
 	// +kubebuilder:validation:MinLength=1
 	Metric Metric `json:"metric,omitempty"`
 
-	// size such as "64" or "imix". In a criterion, absent means every size.
+	// size such as "64" or "imix". In a criterion, absent: each.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -26,7 +26,7 @@ type FigureKey struct {
 	// +kubebuilder:validation:MaxLength=29
 	Load string `json:"load,omitempty"`
 
-	// streams is the number of TCP connections. In a criterion, absent means each.
+	// streams is the number of TCP connections. In a criterion, absent: each.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=128

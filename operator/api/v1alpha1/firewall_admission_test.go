@@ -14,6 +14,9 @@ func TestFirewallAdmission(t *testing.T) {
 		"no filter":           "{mode: None}",
 		"all rules":           "{rules: 65535, backend: iptables, mode: Stateless, matchBy: Port, matchPosition: Middle}",
 		"bridged":             "{forwarding: Bridged, mode: Stateless}",
+		"a set":               "{lookup: Set, backend: iptables, rules: 65535}",
+		"a map of ports":      "{lookup: Map, rules: 65534, matchBy: Port, matchPosition: First}",
+		"a set of no rules":   "{lookup: Set, mode: None}",
 		"policy that accepts": "{rules: 5000, matchPosition: None, defaultPolicy: Accept}",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -34,6 +37,10 @@ func TestFirewallAdmission(t *testing.T) {
 		"rules in None":   {"{mode: None, rules: 1}", []string{"spec.experiment.chain[0].firewall.rules", "leave rules out"}},
 		"verdict":         {"{verdict: Drop}", []string{"spec.experiment.chain[0].firewall.verdict", "use Accept"}},
 		"all dropped":     {"{matchPosition: None}", []string{"spec.experiment.chain[0].firewall.defaultPolicy", "set defaultPolicy to Accept"}},
+		"map of iptables": {"{lookup: Map, backend: iptables}", []string{"spec.experiment.chain[0].firewall.lookup", "set lookup to Set, or backend to nftables"}},
+		"middle of a set": {"{lookup: Set, rules: 10, matchPosition: Middle}", []string{"spec.experiment.chain[0].firewall.matchPosition", "set matchPosition to First or Last"}},
+		"a port twice":    {"{lookup: Map, rules: 65535, matchBy: Port}", []string{"spec.experiment.chain[0].firewall.rules", "at most 65534"}},
+		"unknown lookup":  {"{lookup: Tree}", []string{"spec.experiment.chain[0].firewall.lookup", "Unsupported value"}},
 		"unknown backend": {"{backend: pf}", []string{"spec.experiment.chain[0].firewall.backend", "Unsupported value", "nftables"}},
 		"unknown match":   {"{matchBy: Name}", []string{"spec.experiment.chain[0].firewall.matchBy", "Unsupported value"}},
 		"unknown layer":   {"{forwarding: Switched}", []string{"spec.experiment.chain[0].firewall.forwarding", "Unsupported value"}},

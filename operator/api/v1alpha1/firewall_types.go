@@ -63,6 +63,19 @@ const (
 	MatchNone MatchPosition = "None"
 )
 
+// RuleLookup is how a packet is compared with the rules that the traffic does not match.
+// +kubebuilder:validation:Enum=List;Set;Map
+type RuleLookup string
+
+const (
+	// LookupList compares it with one rule after the other.
+	LookupList RuleLookup = "List"
+	// LookupSet looks it up in a set of nf_tables, or in an ipset, with one rule.
+	LookupSet RuleLookup = "Set"
+	// LookupMap looks its verdict up in a verdict map of nf_tables, with one rule.
+	LookupMap RuleLookup = "Map"
+)
+
 // RuleVerdict is what a firewall does with a packet.
 // +kubebuilder:validation:Enum=Accept;Drop
 type RuleVerdict string
@@ -76,9 +89,12 @@ const (
 
 // Firewall sets a firewall's rules. They are the same in both directions and for both IP
 // versions; a packet is checked against those of its IP version.
-// +kubebuilder:validation:XValidation:rule="self.mode != 'None' || self.rules == 0",message="mode None has no rules: leave rules out, or set mode to Stateful or Stateless",fieldPath=".rules"
-// +kubebuilder:validation:XValidation:rule="self.verdict == 'Accept'",message="verdict Drop loses every frame, and a run measures frames that arrive: use Accept",fieldPath=".verdict"
-// +kubebuilder:validation:XValidation:rule="self.mode == 'None' || self.matchPosition != 'None' || self.defaultPolicy == 'Accept'",message="with matchPosition None the default policy applies to the traffic, and Drop loses every frame: set defaultPolicy to Accept",fieldPath=".defaultPolicy"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'None' || self.rules == 0",message="mode None has no rules: leave rules out, or change mode",fieldPath=".rules"
+// +kubebuilder:validation:XValidation:rule="self.verdict == 'Accept'",message="verdict Drop loses every frame: use Accept",fieldPath=".verdict"
+// +kubebuilder:validation:XValidation:rule="self.lookup != 'Map' || self.backend != 'iptables'",message="iptables has no map: set lookup to Set, or backend to nftables",fieldPath=".lookup"
+// +kubebuilder:validation:XValidation:rule="self.lookup == 'List' || self.matchPosition != 'Middle'",message="a set has no middle: set matchPosition to First or Last",fieldPath=".matchPosition"
+// +kubebuilder:validation:XValidation:rule="self.lookup == 'List' || self.matchBy != 'Port' || self.rules != 65535",message="a set has each port once: set rules to at most 65534, or matchBy to Address",fieldPath=".rules"
+// +kubebuilder:validation:XValidation:rule="self.mode == 'None' || self.matchPosition != 'None' || self.defaultPolicy == 'Accept'",message="with matchPosition None, policy Drop loses every frame: set defaultPolicy to Accept",fieldPath=".defaultPolicy"
 type Firewall struct {
 	// backend is nftables (the kernel's nf_tables) or iptables (iptables-legacy, the kernel's
 	// x_tables). Default nftables.
@@ -92,14 +108,13 @@ type Firewall struct {
 	// +kubebuilder:default=Stateful
 	Mode FirewallMode `json:"mode,omitempty"`
 
-	// forwarding is Routed, or Bridged: both ports in one bridge, without addresses (a
-	// transparent firewall). Default Routed.
+	// forwarding is Routed, or Bridged: both ports in one bridge, without addresses.
+	// Default Routed.
 	// +optional
 	// +kubebuilder:default=Routed
 	Forwarding FirewallForwarding `json:"forwarding,omitempty"`
 
-	// rules is the number of rules in addition to the one that the traffic matches. None of
-	// them matches the traffic. Default 0; with mode None it must be 0.
+	// rules is the number of rules in addition to the one that the traffic matches. Default 0.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
@@ -112,20 +127,24 @@ type Firewall struct {
 	// +kubebuilder:default=Address
 	MatchBy RuleMatch `json:"matchBy,omitempty"`
 
-	// matchPosition is the place of the rule that the traffic matches, or None where there is
-	// no such rule. Default Last.
+	// matchPosition is the place of the rule that the traffic matches, or None without
+	// one. Default Last.
 	// +optional
 	// +kubebuilder:default=Last
 	MatchPosition MatchPosition `json:"matchPosition,omitempty"`
 
-	// verdict of the rule that the traffic matches. Default Accept, the only one with which
-	// frames arrive and can be measured.
+	// lookup is List (one rule after the other), Set (one rule with a set or ipset of the others) or
+	// Map (with a verdict map of nftables). Default List.
+	// +optional
+	// +kubebuilder:default=List
+	Lookup RuleLookup `json:"lookup,omitempty"`
+
+	// verdict of the rule that the traffic matches. Default Accept.
 	// +optional
 	// +kubebuilder:default=Accept
 	Verdict RuleVerdict `json:"verdict,omitempty"`
 
-	// defaultPolicy is the verdict on packets that no rule matches. Default Drop;
-	// matchPosition None needs Accept.
+	// defaultPolicy is the verdict on packets that no rule matches. Default Drop.
 	// +optional
 	// +kubebuilder:default=Drop
 	DefaultPolicy RuleVerdict `json:"defaultPolicy,omitempty"`
@@ -134,16 +153,21 @@ type Firewall struct {
 // FirewallReport is what holds a firewall's rules.
 type FirewallReport struct {
 	// implementation is the part of the kernel that holds the rules: nf_tables,
-	// x_tables, or none with mode None. Absent: not reported.
+	// x_tables, or none. Absent: not reported.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Implementation string `json:"implementation,omitempty"`
 
-	// rules that the kernel holds for each IP version, with the one that the traffic matches,
-	// counted in the kernel after they were loaded.
+	// rules that the kernel holds for each IP version, the match rule among them, counted after
+	// loading.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Rules int32 `json:"rules"`
+
+	// elements of the set or map, counted like rules. Absent: none.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Elements int32 `json:"elements,omitempty"`
 
 	// loadMilliseconds is how long it took to load them.
 	// +required
@@ -153,12 +177,20 @@ type FirewallReport struct {
 
 // Summary describes the rules in a few words.
 func (r *FirewallReport) Summary() string {
-	switch r.Rules {
-	case 0:
+	if r.Rules == 0 {
 		return "no rules"
-	case 1:
-		return fmt.Sprintf("%s, 1 rule loaded in %d ms", r.Implementation, r.LoadMilliseconds)
-	default:
-		return fmt.Sprintf("%s, %d rules loaded in %d ms", r.Implementation, r.Rules, r.LoadMilliseconds)
 	}
+	held := number(r.Rules, "rule")
+	if r.Elements > 0 {
+		held += " and " + number(r.Elements, "element")
+	}
+	return fmt.Sprintf("%s, %s loaded in %d ms", r.Implementation, held, r.LoadMilliseconds)
+}
+
+// number writes how many there are of something.
+func number(n int32, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
 }

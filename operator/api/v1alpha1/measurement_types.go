@@ -76,9 +76,8 @@ type Measurements struct {
 	SettleMilliseconds int32 `json:"settleMilliseconds,omitempty"`
 
 	// noisyNeighbors says how spec.experiment.noisyNeighbors are measured: With measures
-	// everything with them; WithAndWithout measures everything without and with them, in
-	// turns, and compares the figures in status.noisyNeighbors. Default With, where there
-	// are neighbors.
+	// everything with them; WithAndWithout without and with them, in turns, and compares
+	// the figures in status.noisyNeighbors. Default With, where there are neighbors.
 	// +optional
 	NoisyNeighbors NoisyNeighborComparison `json:"noisyNeighbors,omitempty"`
 
@@ -163,8 +162,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.maximumLoad) || !has(self.maximumFramesPerSecond)",message="give either maximumLoad or maximumFramesPerSecond",fieldPath=".maximumLoad"
 type Throughput struct {
 	// method of the search. Absent: the profile's, or MLRsearch (RFC 9971), which searches for all
-	// goals at once. The others search for one goal after the other and decide by single trials:
-	// durationSumMilliseconds must equal trialMilliseconds, and exceedPercent must be 0.
+	// goals at once. The others search for one after the other and decide by single trials:
+	// durationSumMilliseconds must equal trialMilliseconds, and exceedPercent be 0.
 	// +optional
 	Method SearchMethod `json:"method,omitempty"`
 
@@ -208,8 +207,7 @@ type Throughput struct {
 	MaximumLoad *Load `json:"maximumLoad,omitempty"`
 
 	// maximumSearchSeconds is how long one size's search may take, repeated trials included. Results that
-	// are not certain by then are marked irregular. Absent: the profile's, or 1200 without a
-	// profile.
+	// are not certain by then are marked irregular. Absent: the profile's, or 1200.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
@@ -278,7 +276,7 @@ type Goal struct {
 	// +kubebuilder:validation:Maximum=36000000
 	DurationSumMilliseconds int32 `json:"durationSumMilliseconds,omitempty"`
 
-	// widthPartsPerMillion is the precision: the gap between the bounds, as parts of the
+	// widthPartsPerMillion is the gap between the bounds, as parts of the
 	// upper one; with methods TST009 and TST009WithLossVerification the step between their
 	// loads, as parts of the highest. Default 20000 (2 %).
 	// +optional
@@ -331,7 +329,7 @@ type Latency struct {
 	TrialMilliseconds int32 `json:"trialMilliseconds,omitempty"`
 
 	// taggedFrame sends each load as several streams, and times one frame of each separately (RFC 2544
-	// section 26.2). {} has the settings of the RFC, whose load is preset RFC2544. All other figures
+	// section 26.2). {} has the settings of the RFC, whose load is preset RFC2544. Other figures
 	// cover all frames of all streams. It needs measurements.repeats of 1. Absent: no tagged frame.
 	// +optional
 	TaggedFrame *TaggedFrame `json:"taggedFrame,omitempty"`

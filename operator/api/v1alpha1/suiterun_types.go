@@ -191,6 +191,12 @@ type SuiteMeasurement struct {
 	// +optional
 	RateNote FigureNote `json:"rateNote,omitempty"`
 
+	// rateDoubts are the doubts about framesPerSecond.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	RateDoubts []DoubtCode `json:"rateDoubts,omitempty"`
+
 	// p99Nanoseconds is the first size's 99th percentile of the delay.
 	// +optional
 	P99Nanoseconds *int64 `json:"p99Nanoseconds,omitempty"`
@@ -199,6 +205,12 @@ type SuiteMeasurement struct {
 	// +optional
 	P99Note FigureNote `json:"p99Note,omitempty"`
 
+	// p99Doubts are the doubts about p99Nanoseconds.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	P99Doubts []DoubtCode `json:"p99Doubts,omitempty"`
+
 	// goodputBitsPerSecond is that of the first number of TCP connections, in the worse direction.
 	// +optional
 	GoodputBitsPerSecond *int64 `json:"goodputBitsPerSecond,omitempty"`
@@ -206,17 +218,37 @@ type SuiteMeasurement struct {
 	// goodputNote says why goodputBitsPerSecond is no value: then it is in no mean. Absent: it is one.
 	// +optional
 	GoodputNote FigureNote `json:"goodputNote,omitempty"`
+
+	// goodputDoubts are the doubts about goodputBitsPerSecond.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	GoodputDoubts []DoubtCode `json:"goodputDoubts,omitempty"`
 }
 
-// Rate returns the throughput, which may be nil, and why it is no value.
-func (m SuiteMeasurement) Rate() (*int64, FigureNote) { return m.FramesPerSecond, m.RateNote }
+// NotedFigure is a figure of a measurement, and why it is no value.
+// +kubebuilder:object:generate=false
+type NotedFigure struct {
+	// Value is nil where there is none.
+	Value *int64
+	// Note is "" where the figure is a value.
+	Note   FigureNote
+	Doubts []DoubtCode
+}
 
-// P99 returns the 99th percentile of the delay, which may be nil, and why it is no value.
-func (m SuiteMeasurement) P99() (*int64, FigureNote) { return m.P99Nanoseconds, m.P99Note }
+// Rate returns the throughput.
+func (m SuiteMeasurement) Rate() NotedFigure {
+	return NotedFigure{m.FramesPerSecond, m.RateNote, m.RateDoubts}
+}
 
-// Goodput returns the goodput of TCP, which may be nil, and why it is no value.
-func (m SuiteMeasurement) Goodput() (*int64, FigureNote) {
-	return m.GoodputBitsPerSecond, m.GoodputNote
+// P99 returns the 99th percentile of the delay.
+func (m SuiteMeasurement) P99() NotedFigure {
+	return NotedFigure{m.P99Nanoseconds, m.P99Note, m.P99Doubts}
+}
+
+// Goodput returns the goodput of TCP.
+func (m SuiteMeasurement) Goodput() NotedFigure {
+	return NotedFigure{m.GoodputBitsPerSecond, m.GoodputNote, m.GoodputDoubts}
 }
 
 // BenchmarkSuiteRun is one execution of a suite. The operator makes it for a BenchmarkSuite; one that is made by hand is

@@ -3836,15 +3836,30 @@ func (in *SuiteMeasurement) DeepCopyInto(out *SuiteMeasurement) {
 		*out = new(int64)
 		**out = **in
 	}
+	if in.RateDoubts != nil {
+		in, out := &in.RateDoubts, &out.RateDoubts
+		*out = make([]DoubtCode, len(*in))
+		copy(*out, *in)
+	}
 	if in.P99Nanoseconds != nil {
 		in, out := &in.P99Nanoseconds, &out.P99Nanoseconds
 		*out = new(int64)
 		**out = **in
 	}
+	if in.P99Doubts != nil {
+		in, out := &in.P99Doubts, &out.P99Doubts
+		*out = make([]DoubtCode, len(*in))
+		copy(*out, *in)
+	}
 	if in.GoodputBitsPerSecond != nil {
 		in, out := &in.GoodputBitsPerSecond, &out.GoodputBitsPerSecond
 		*out = new(int64)
 		**out = **in
+	}
+	if in.GoodputDoubts != nil {
+		in, out := &in.GoodputDoubts, &out.GoodputDoubts
+		*out = make([]DoubtCode, len(*in))
+		copy(*out, *in)
 	}
 }
 

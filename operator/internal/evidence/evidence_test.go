@@ -347,7 +347,7 @@ func TestDeviceFunctions(t *testing.T) {
 	_, silentAddress := newPods(t)
 	whole.say("/status", vnf.Status{Version: vnf.StatusVersion, FunctionStatus: vnf.FunctionStatus{State: vnf.State{
 		// A function of another origin may report what the API does not accept.
-		Firewall:          &vnf.FirewallState{Implementation: strings.Repeat("x", 40), Rules: -25, LoadMilliseconds: 40},
+		Firewall:          &vnf.FirewallState{Implementation: strings.Repeat("x", 40), Rules: -25, Elements: -3, LoadMilliseconds: 40},
 		EncryptionGateway: &vnf.EncryptionGatewayState{Protocol: vnf.ProtocolWireGuard, Implementation: vnf.ImplementationUserspace, Threads: 2, TunnelMTUBytes: 1500},
 	}}})
 	bare.say("/status", `{"version":1,"name":"r1","firewall":null,"later":{"x":1}}`)

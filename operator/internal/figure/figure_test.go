@@ -278,3 +278,31 @@ func TestColumnsHaveMetricsOfSizes(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubtsOf checks that the doubts about a figure are those of the worse direction, and where it has no value those of the directions without one.
+func TestDoubtsOf(t *testing.T) {
+	key := v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Size: "64", Load: "pdr50"}
+	of := func(direction string, value int64, absent bool, codes ...v1alpha1.DoubtCode) Figure {
+		f := Figure{Key: Key{FigureKey: key, Direction: direction}, Value: value, Absent: absent, Samples: 1000}
+		for _, code := range codes {
+			f.Doubts = append(f.Doubts, Doubt{Code: code})
+		}
+		return f
+	}
+	for name, test := range map[string]struct {
+		figures []Figure
+		want    []v1alpha1.DoubtCode
+	}{
+		"no doubt":      {[]Figure{of("Forward", 10, false), of("Reverse", 20, false)}, nil},
+		"of the better": {[]Figure{of("Forward", 10, false, v1alpha1.DoubtDrift), of("Reverse", 20, false)}, nil},
+		"of the worse":  {[]Figure{of("Forward", 10, false), of("Reverse", 20, false, v1alpha1.DoubtDrift)}, []v1alpha1.DoubtCode{v1alpha1.DoubtDrift}},
+		"no value": {
+			[]Figure{of("Forward", 10, false, v1alpha1.DoubtDrift), of("Reverse", 0, true, v1alpha1.DoubtFewSamples), of("Reverse", 0, true, v1alpha1.DoubtFewSamples)},
+			[]v1alpha1.DoubtCode{v1alpha1.DoubtFewSamples},
+		},
+	} {
+		if got := DoubtsOf(test.figures, key); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}

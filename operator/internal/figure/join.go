@@ -3,6 +3,7 @@ package figure
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -141,6 +142,20 @@ func NoteOf(figures []Figure, key v1alpha1.FigureKey) v1alpha1.FigureNote {
 		return v1alpha1.NoteDoubtful
 	}
 	return ""
+}
+
+// DoubtsOf returns the codes of the doubts about a figure, each of them once; where it has no value, those of its directions and repeats that have none.
+func DoubtsOf(figures []Figure, key v1alpha1.FigureKey) []v1alpha1.DoubtCode {
+	if worst := Worst(figures, key); worst != nil {
+		return worst.Codes()
+	}
+	var out []v1alpha1.DoubtCode
+	for _, f := range Among(figures, key) {
+		if !f.Known() {
+			out = append(out, f.Codes()...)
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(out)))
 }
 
 // Difference returns (after - before) / before in parts per million, rounded toward

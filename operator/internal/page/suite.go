@@ -70,13 +70,13 @@ type cellFigure struct {
 	name, unit string
 	per        float64
 	of         func(report.SuiteCell) *int64
-	repeats    func(report.SuiteMeasurement) (*int64, v1alpha1.FigureNote)
+	repeats    func(v1alpha1.SuiteMeasurement) v1alpha1.NotedFigure
 }
 
 var (
-	rate    = cellFigure{"Throughput", "kfps", 1e3, func(c report.SuiteCell) *int64 { return c.FramesPerSecond }, func(m report.SuiteMeasurement) (*int64, v1alpha1.FigureNote) { return m.Rate() }}
-	p99     = cellFigure{"Delay p99", "µs", 1e3, func(c report.SuiteCell) *int64 { return c.P99Nanoseconds }, func(m report.SuiteMeasurement) (*int64, v1alpha1.FigureNote) { return m.P99() }}
-	goodput = cellFigure{"TCP goodput", "Mbit/s", 1e6, func(c report.SuiteCell) *int64 { return c.GoodputBitsPerSecond }, func(m report.SuiteMeasurement) (*int64, v1alpha1.FigureNote) { return m.Goodput() }}
+	rate    = cellFigure{"Throughput", "kfps", 1e3, func(c report.SuiteCell) *int64 { return c.FramesPerSecond }, v1alpha1.SuiteMeasurement.Rate}
+	p99     = cellFigure{"Delay p99", "µs", 1e3, func(c report.SuiteCell) *int64 { return c.P99Nanoseconds }, v1alpha1.SuiteMeasurement.P99}
+	goodput = cellFigure{"TCP goodput", "Mbit/s", 1e6, func(c report.SuiteCell) *int64 { return c.GoodputBitsPerSecond }, v1alpha1.SuiteMeasurement.Goodput}
 )
 
 // in returns a value in the unit.
@@ -85,7 +85,7 @@ func (f cellFigure) in(value int64) float64 { return float64(value) / f.per }
 // mark returns "*" where the figure is no value in some of the cell's repeats.
 func (f cellFigure) mark(cell report.SuiteCell) string {
 	for _, m := range cell.Measurements {
-		if value, note := f.repeats(m); value == nil || note != "" {
+		if figure := f.repeats(m.SuiteMeasurement); figure.Value == nil || figure.Note != "" {
 			return "*"
 		}
 	}
@@ -205,8 +205,8 @@ func (m matrix) lines(f cellFigure) (out []Figure) {
 			xs = append(xs, x)
 			lines[name].Points = append(lines[name].Points, plot.Point{X: x, Y: f.in(*value)})
 			for _, measurement := range first(cell.Measurements, maxDrawn) {
-				if v, note := f.repeats(measurement); v != nil && note == "" {
-					repeats.Points = append(repeats.Points, plot.Point{X: x, Y: f.in(*v)})
+				if figure := f.repeats(measurement.SuiteMeasurement); figure.Value != nil && figure.Note == "" {
+					repeats.Points = append(repeats.Points, plot.Point{X: x, Y: f.in(*figure.Value)})
 					n++
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"vnfbench.io/operator/internal/vnf"
 )
 
-// bytesPerRule is the memory that a rule needs in addition to the function's own: the kernel
+// bytesPerRule is the memory that a rule, or an element of a set, needs in addition to the function's own: the kernel
 // charges rules of both IP versions to the container that loads them, and holds old and new ones
 // while it loads.
 const bytesPerRule = 2 << 10
@@ -52,6 +52,7 @@ func firewallOf(function v1alpha1.NetworkFunction, run v1alpha1.Experiment) *vnf
 		Rules:         int(spec.Rules),
 		MatchBy:       string(cmp.Or(spec.MatchBy, v1alpha1.RuleMatchAddress)),
 		MatchPosition: string(cmp.Or(spec.MatchPosition, v1alpha1.MatchLast)),
+		Lookup:        string(cmp.Or(spec.Lookup, v1alpha1.LookupList)),
 		Verdict:       string(cmp.Or(spec.Verdict, v1alpha1.VerdictAccept)),
 		DefaultPolicy: string(cmp.Or(spec.DefaultPolicy, v1alpha1.VerdictDrop)),
 	}

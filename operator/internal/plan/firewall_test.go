@@ -21,7 +21,7 @@ func withFirewall(in plan.Input, index int, settings *v1alpha1.Firewall) plan.In
 func TestFirewallDefaults(t *testing.T) {
 	p := mustMake(t, withFirewall(plantest.Input(1), 0, nil))
 	want := &vnf.Firewall{
-		Backend: "nftables", Mode: "Stateful", Forwarding: "Routed", MatchBy: "Address", MatchPosition: "Last",
+		Backend: "nftables", Mode: "Stateful", Forwarding: "Routed", MatchBy: "Address", MatchPosition: "Last", Lookup: "List",
 		Verdict: "Accept", DefaultPolicy: "Drop", TrackedFlows: 2,
 	}
 	if diff := cmp.Diff(want, p.Functions[0].Config.Firewall); diff != "" {
@@ -71,6 +71,21 @@ func TestFirewallMemoryAndDigest(t *testing.T) {
 	if len(digests) != 4 {
 		t.Error("different experiments have the same digest")
 	}
+}
+
+// TestFirewallLookup checks that a set has room for its rules as a list does, and that a run whose ports do not fit into a
+// set ends with the field and the ways out.
+func TestFirewallLookup(t *testing.T) {
+	set := &v1alpha1.Firewall{Lookup: v1alpha1.LookupSet, MatchBy: v1alpha1.RuleMatchPort, Rules: 65_534}
+	p := mustMake(t, withFirewall(plantest.Input(1), 0, set))
+	if config := p.Functions[0].Config.Firewall; config.Lookup != vnf.LookupSet || len(config.Elements(false)) != 65_534 {
+		t.Errorf("lookup %s with %d elements", config.Lookup, len(config.Elements(false)))
+	}
+	in := withFirewall(plantest.Input(1), 0, set)
+	in.Run.Spec.Experiment.Traffic.Flows, in.Run.Spec.Experiment.Traffic.FlowVariation = 100, []v1alpha1.FlowField{v1alpha1.FlowDestinationPort}
+	expectFailure(t, failureOf(t, in), v1alpha1.ReasonInvalidConfiguration, []string{
+		"firewall.rules: a set has each port once, and the traffic leaves 65435 of them, but 65534 are asked for: lower rules, set matchBy to Address, or lookup to List",
+	}, "")
 }
 
 // TestBridgedFirewall checks that the hosts on both sides are on one network, and that each

@@ -40,6 +40,8 @@ func TestChainSectionStates(t *testing.T) {
 		{Name: "v", FunctionState: v1alpha1.FunctionState{EncryptionGateway: gateway("Userspace", 1)}},
 		{Name: "w", FunctionState: v1alpha1.FunctionState{Firewall: &v1alpha1.FirewallReport{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}}},
 		{Name: "o", FunctionState: v1alpha1.FunctionState{Firewall: &v1alpha1.FirewallReport{Implementation: "x_tables", Rules: 1, LoadMilliseconds: 4}}},
+		{Name: "s", FunctionState: v1alpha1.FunctionState{Firewall: &v1alpha1.FirewallReport{Implementation: "nf_tables", Rules: 2, Elements: 1000, LoadMilliseconds: 12}}},
+		{Name: "e", FunctionState: v1alpha1.FunctionState{Firewall: &v1alpha1.FirewallReport{Implementation: "x_tables", Rules: 1, Elements: 1, LoadMilliseconds: 1}}},
 		{Name: "n", FunctionState: v1alpha1.FunctionState{Firewall: &v1alpha1.FirewallReport{Implementation: "none"}}},
 	}}
 	var got []string
@@ -51,7 +53,8 @@ func TestChainSectionStates(t *testing.T) {
 		got = append(got, row[3])
 	}
 	want := []string{"", "WireGuard in the kernel", "WireGuard in user space, 4 threads", "WireGuard in user space, 1 thread",
-		"nf_tables, 1001 rules loaded in 40 ms", "x_tables, 1 rule loaded in 4 ms", "no rules"}
+		"nf_tables, 1001 rules loaded in 40 ms", "x_tables, 1 rule loaded in 4 ms",
+		"nf_tables, 2 rules and 1000 elements loaded in 12 ms", "x_tables, 1 rule and 1 element loaded in 1 ms", "no rules"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

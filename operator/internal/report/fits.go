@@ -60,24 +60,25 @@ func points(axis string, cells []SuiteCell, of FitOf) (out []analysis.Point, lef
 	return out, leftOut
 }
 
-// Values returns the figures of a cell's repeats. Those that are no values are left out, and leftOut says why each of them is none.
-func Values(cell SuiteCell, of FitOf) (out []float64, leftOut []v1alpha1.FigureNote) {
+// Values returns the figures of a cell's repeats. Those that are no values are in leftOut, each with a note.
+func Values(cell SuiteCell, of FitOf) (out []float64, leftOut []v1alpha1.NotedFigure) {
 	for _, m := range cell.Measurements {
-		value, note := m.Rate()
+		figure := m.Rate()
 		switch of {
 		case FitP99:
-			value, note = m.P99()
+			figure = m.P99()
 		case FitGoodput:
-			value, note = m.Goodput()
+			figure = m.Goodput()
 		}
 		switch {
-		case value == nil:
-		case *value <= 0 || note != "":
-			leftOut = append(leftOut, cmp.Or(note, v1alpha1.NoteDoubtful))
+		case figure.Value == nil:
+		case *figure.Value <= 0 || figure.Note != "":
+			figure.Note = cmp.Or(figure.Note, v1alpha1.NoteDoubtful)
+			leftOut = append(leftOut, figure)
 		case of == FitFrameTime:
-			out = append(out, 1e9/float64(*value))
+			out = append(out, 1e9/float64(*figure.Value))
 		default:
-			out = append(out, float64(*value))
+			out = append(out, float64(*figure.Value))
 		}
 	}
 	return out, leftOut

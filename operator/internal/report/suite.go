@@ -262,6 +262,7 @@ func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, judged *v
 	// An error stays in the writer until the call of Error.
 	_ = out.Write(slices.Concat([]string{"suiteRun", "cell"}, prefixed("axis:", names), []string{
 		"repeat", "run", "state", "attempts", "reason", "seconds", "of", "framesPerSecond", "p99Nanoseconds", "rateNote", "p99Note", "cellVerdict", "cellGated", "goodputBitsPerSecond", "goodputNote",
+		"rateDoubts", "p99Doubts", "goodputDoubts",
 	}))
 	for i := range execution.Status.Cells {
 		cell := &execution.Status.Cells[i]
@@ -280,7 +281,7 @@ func writeSuiteCSV(w io.Writer, execution *v1alpha1.BenchmarkSuiteRun, judged *v
 			}
 			line = append(line, strconv.Itoa(repeat+1), run, string(m.State), fmt.Sprint(m.Attempts), m.Reason, fmt.Sprint(m.Seconds),
 				cell.Figure, optional(m.FramesPerSecond), optional(m.P99Nanoseconds), string(m.RateNote), string(m.P99Note), verdict[0], verdict[1],
-				optional(m.GoodputBitsPerSecond), string(m.GoodputNote))
+				optional(m.GoodputBitsPerSecond), string(m.GoodputNote), codes(m.RateDoubts), codes(m.P99Doubts), codes(m.GoodputDoubts))
 			for i := range line {
 				line[i] = series.Inert(line[i])
 			}

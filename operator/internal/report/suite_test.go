@@ -66,11 +66,11 @@ func TestSuiteCSV(t *testing.T) {
 	if err := WriteSuite(&out, execution(), SuiteState{}, FormatCSV, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `suiteRun,cell,axis:backend,axis:rules,repeat,run,state,attempts,reason,seconds,of,framesPerSecond,p99Nanoseconds,rateNote,p99Note,cellVerdict,cellGated,goodputBitsPerSecond,goodputNote
-nightly-7,nftables-rules-0,nftables,0,1,nightly-7-nftables-rules-0-1,Succeeded,1,Succeeded,250,64 NDR,171634,254780,,,,,,
-nightly-7,nftables-rules-0,nftables,0,2,nightly-7-nftables-rules-0-2-attempt-2,Succeeded,2,Succeeded,260,64 NDR,,,,,,,,
-nightly-7,iptables-rules-0,iptables,0,1,nightly-7-iptables-rules-0-1,Failed,1,NotAccepted,0,,,,,,,,,
-nightly-7,iptables-rules-0,iptables,0,2,,Pending,0,,0,,,,,,,,,
+	const want = `suiteRun,cell,axis:backend,axis:rules,repeat,run,state,attempts,reason,seconds,of,framesPerSecond,p99Nanoseconds,rateNote,p99Note,cellVerdict,cellGated,goodputBitsPerSecond,goodputNote,rateDoubts,p99Doubts,goodputDoubts
+nightly-7,nftables-rules-0,nftables,0,1,nightly-7-nftables-rules-0-1,Succeeded,1,Succeeded,250,64 NDR,171634,254780,,,,,,,,,
+nightly-7,nftables-rules-0,nftables,0,2,nightly-7-nftables-rules-0-2-attempt-2,Succeeded,2,Succeeded,260,64 NDR,,,,,,,,,,,
+nightly-7,iptables-rules-0,iptables,0,1,nightly-7-iptables-rules-0-1,Failed,1,NotAccepted,0,,,,,,,,,,,,
+nightly-7,iptables-rules-0,iptables,0,2,,Pending,0,,0,,,,,,,,,,,,
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
@@ -91,19 +91,20 @@ func TestSuiteOfTCP(t *testing.T) {
 		}
 	}
 	e.Status.Cells[1].GoodputBitsPerSecond = ptr.To[int64](945_000_000)
-	e.Status.Cells[1].Measurements[1].GoodputNote = v1alpha1.NoteDoubtful
+	inDoubt := &e.Status.Cells[1].Measurements[1]
+	inDoubt.GoodputNote, inDoubt.GoodputDoubts = v1alpha1.NoteDoubtful, []v1alpha1.DoubtCode{v1alpha1.DoubtEndpointCeiling}
 	var table, csv bytes.Buffer
 	if err := errors.Join(
 		WriteSuiteReport(&table, e, BuildSuite(e, nil, nil, "v1", time.Time{}), FormatTable, Options{ASCII: true}), WriteSuite(&csv, e, SuiteState{}, FormatCSV, Options{}),
 	); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"MATRIX, MBIT/S BY RULES", "TCP Mbit/s  Range %", "1 of 2 goodputs are no values (1 in doubt)", "nftables  950.0", "iptables  945.0"} {
+	for _, want := range []string{"MATRIX, MBIT/S BY RULES", "TCP Mbit/s  Range %", "1 of 2 goodputs are no values (1 in doubt: EndpointCeiling)", "nftables  950.0", "iptables  945.0"} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("%q is not in\n%s", want, table.String())
 		}
 	}
-	for _, want := range []string{",250,,,,,,,,945000000,\n", ",,,,,,,955000000,Doubtful\n"} {
+	for _, want := range []string{",250,,,,,,,,945000000,,,,\n", ",,,,,,,955000000,Doubtful,,,EndpointCeiling\n"} {
 		if !strings.Contains(csv.String(), want) {
 			t.Errorf("%q is not in\n%s", want, csv.String())
 		}
@@ -125,7 +126,7 @@ func TestSuiteCSVHasNoFormulas(t *testing.T) {
 		if err := WriteSuite(&out, e, SuiteState{Judged: judged}, FormatCSV, Options{}); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %v, want %s in\n%s", value, err, want, out.String())
 		}
-		if end := "171634,254780,AtLeast,,Regression,true,,\n"; !strings.HasSuffix(out.String(), end) {
+		if end := "171634,254780,AtLeast,,Regression,true,,,,,\n"; !strings.HasSuffix(out.String(), end) {
 			t.Errorf("want %q at the end of\n%s", end, out.String())
 		}
 	}

@@ -112,9 +112,10 @@ type SuiteMeasurement struct {
 // CriterionFigure is a figure that a criterion names.
 type CriterionFigure struct {
 	Criterion string `json:"criterion"`
-	// Value is in the unit of the metric. Note says why it is no value; absent where it is one.
-	Value int64               `json:"value"`
-	Note  v1alpha1.FigureNote `json:"note,omitempty"`
+	// Value is in the unit of the metric. Note and Doubts say why it is no value; they are absent where it is one.
+	Value  int64                `json:"value"`
+	Note   v1alpha1.FigureNote  `json:"note,omitempty"`
+	Doubts []v1alpha1.DoubtCode `json:"doubts,omitempty"`
 }
 
 // RunOutcome is what a document of an execution takes from a BenchmarkRun.
@@ -145,7 +146,7 @@ func criterionFigures(run *v1alpha1.BenchmarkRun) []CriterionFigure {
 	all := figure.Of(run.Status)
 	for _, verdict := range run.Status.Acceptance {
 		if value := figure.Find(all, verdict.FigureKey); value != nil {
-			out = append(out, CriterionFigure{verdict.Criterion, *value, figure.NoteOf(all, verdict.FigureKey)})
+			out = append(out, CriterionFigure{verdict.Criterion, *value, figure.NoteOf(all, verdict.FigureKey), figure.DoubtsOf(all, verdict.FigureKey)})
 		}
 	}
 	return out

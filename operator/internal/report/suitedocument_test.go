@@ -183,7 +183,7 @@ func TestFiguresOfCriteria(t *testing.T) {
 		t.Errorf("without criteria: %+v", got)
 	}
 	run.Status.Acceptance = []v1alpha1.Verdict{verdict("a", "calm"), verdict("b", "held"), verdict("c", "missing")}
-	want := []CriterionFigure{{Criterion: "a", Value: 700}, {Criterion: "b", Value: 700, Note: v1alpha1.NoteDoubtful}}
+	want := []CriterionFigure{{Criterion: "a", Value: 700}, {Criterion: "b", Value: 700, Note: v1alpha1.NoteDoubtful, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing}}}
 	if diff := cmp.Diff(want, OutcomeOf(run).Figures); diff != "" {
 		t.Error(diff)
 	}

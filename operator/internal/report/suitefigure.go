@@ -49,13 +49,14 @@ func hasRate(cells []v1alpha1.SuiteCell) bool {
 }
 
 func repeatedFigure(
-	mean *int64, repeats []v1alpha1.SuiteMeasurement, of func(v1alpha1.SuiteMeasurement) (*int64, v1alpha1.FigureNote), what string, write func(int64) string, l letters,
+	mean *int64, repeats []v1alpha1.SuiteMeasurement, of func(v1alpha1.SuiteMeasurement) v1alpha1.NotedFigure, what string, write func(int64) string, l letters,
 ) repeatedCell {
-	byNote := map[v1alpha1.FigureNote][]int64{}
+	byNote, doubts := map[v1alpha1.FigureNote][]int64{}, map[v1alpha1.FigureNote][]v1alpha1.DoubtCode{}
 	var all []int64
 	for _, m := range repeats {
-		if value, note := of(m); value != nil {
-			byNote[note], all = append(byNote[note], *value), append(all, *value)
+		if f := of(m); f.Value != nil {
+			byNote[f.Note], all = append(byNote[f.Note], *f.Value), append(all, *f.Value)
+			doubts[f.Note] = append(doubts[f.Note], f.Doubts...)
 		}
 	}
 	out := repeatedCell{text: known(mean, write), spread: none}
@@ -77,7 +78,11 @@ func repeatedFigure(
 			words string
 		}{{v1alpha1.NoteAtLeast, "at least"}, {v1alpha1.NoteAtMost, "at most"}, {v1alpha1.NoteDoubtful, "in doubt"}} {
 			if n := len(byNote[kind.note]); n > 0 {
-				kinds = append(kinds, fmt.Sprintf("%d %s", n, kind.words))
+				text := fmt.Sprintf("%d %s", n, kind.words)
+				if named := slices.Compact(slices.Sorted(slices.Values(doubts[kind.note]))); len(named) > 0 {
+					text += ": " + codes(named)
+				}
+				kinds = append(kinds, text)
 			}
 		}
 		out.leftOut = fmt.Sprintf("%d of %d %s are no values (%s)", n, len(all), what, strings.Join(kinds, ", "))

@@ -65,23 +65,24 @@ func gaps(doc report.SuiteDocument, of report.FitOf, axis string, where Where) s
 // valuesAt returns the values of the cells that have all of some values of axes, and how many repeats have none. A bound is an error: without it
 // the mean of the others is wrong.
 func valuesAt(doc report.SuiteDocument, where Where, of Figure) (values []float64, left leftOut, err error) {
-	cells, inDoubt := 0, 0
+	cells := 0
+	var inDoubt []v1alpha1.NotedFigure
 	var failed []string
 	for _, cell := range doc.Cells {
 		if !maps.Equal(cell.Values, map[string]v1alpha1.AxisLabel(where)) {
 			continue
 		}
 		cells++
-		found, notes, err := of.values(cell)
+		found, none, err := of.values(cell)
 		if err != nil {
 			return nil, 0, err
 		}
-		for _, note := range notes {
-			if note != v1alpha1.NoteDoubtful {
-				return nil, 0, fmt.Errorf("%d of %d figures of cell %s are no values, and one is a bound (%s)", len(notes), len(notes)+len(found), cell.Name, note)
+		for _, figure := range none {
+			if figure.Note != v1alpha1.NoteDoubtful {
+				return nil, 0, fmt.Errorf("%d of %d figures of cell %s are no values, and one is a bound (%s)", len(none), len(none)+len(found), cell.Name, figure.Note)
 			}
 		}
-		values, inDoubt, left = append(values, found...), inDoubt+len(notes), left+leftOut(len(cell.Measurements)-len(found))
+		values, inDoubt, left = append(values, found...), append(inDoubt, none...), left+leftOut(len(cell.Measurements)-len(found))
 		for _, m := range cell.Measurements {
 			if m.State == v1alpha1.MeasurementFailed {
 				failed = append(failed, m.Reason)
@@ -93,10 +94,24 @@ func valuesAt(doc report.SuiteDocument, where Where, of Figure) (values []float6
 		return nil, 0, fmt.Errorf("the suite has no cell with %s", where)
 	case len(values) == 0 && len(failed) > 0:
 		return nil, 0, fmt.Errorf("the cell with %s failed: %s", where, strings.Join(slices.Compact(slices.Sorted(slices.Values(failed))), ", "))
-	case len(values) == 0 && inDoubt > 0:
-		return nil, 0, fmt.Errorf("all %d figures of the cell with %s are in doubt", inDoubt, where)
+	case len(values) == 0 && len(inDoubt) > 0:
+		return nil, 0, fmt.Errorf("all %d figures of the cell with %s are in doubt%s", len(inDoubt), where, doubtsOf(inDoubt))
 	case len(values) == 0:
 		return nil, 0, fmt.Errorf("the cell with %s has no figures", where)
 	}
 	return values, left, nil
+}
+
+// doubtsOf returns the codes of the doubts about figures as " (Drift, LateFrames)"; "" where they name none.
+func doubtsOf(figures []v1alpha1.NotedFigure) string {
+	var codes []string
+	for _, figure := range figures {
+		for _, code := range figure.Doubts {
+			codes = append(codes, string(code))
+		}
+	}
+	if len(codes) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(slices.Compact(slices.Sorted(slices.Values(codes))), ", ") + ")"
 }

@@ -26,8 +26,8 @@ func (f Figure) check(allowed ...report.FitOf) error {
 	return nil
 }
 
-// values returns the figures of a cell's repeats, and why others are no values.
-func (f Figure) values(cell report.SuiteCell) (out []float64, leftOut []v1alpha1.FigureNote, err error) {
+// values returns the figures of a cell's repeats, and those that are no values, each with a note.
+func (f Figure) values(cell report.SuiteCell) (out []float64, leftOut []v1alpha1.NotedFigure, err error) {
 	if f.Criterion == "" {
 		out, leftOut = report.Values(cell, f.Of)
 		return out, leftOut, nil
@@ -39,7 +39,7 @@ func (f Figure) values(cell report.SuiteCell) (out []float64, leftOut []v1alpha1
 			return nil, nil, fmt.Errorf("criterion %s of cell %s is about %d figures: give it a size", f.Criterion, cell.Name, len(found))
 		case len(found) == 0:
 		case found[0].Note != "":
-			leftOut = append(leftOut, found[0].Note)
+			leftOut = append(leftOut, v1alpha1.NotedFigure{Value: &found[0].Value, Note: found[0].Note, Doubts: found[0].Doubts})
 		default:
 			out = append(out, float64(found[0].Value))
 		}

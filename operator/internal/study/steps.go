@@ -55,14 +55,14 @@ func (s Steps) levels(doc report.SuiteDocument) (out []analysis.Setting, left le
 		seen[level] = true
 		next := analysis.Setting{Name: string(level)}
 		for _, m := range cell.Measurements {
-			values, notes, err := s.Figure.values(report.SuiteCell{Name: cell.Name, Measurements: []report.SuiteMeasurement{m}})
+			values, none, err := s.Figure.values(report.SuiteCell{Name: cell.Name, Measurements: []report.SuiteMeasurement{m}})
 			switch {
 			case err != nil:
 				return nil, 0, err
 			case len(values) == 1:
 				next.Values = append(next.Values, values[0])
-			case len(notes) == 1 && notes[0] != v1alpha1.NoteDoubtful:
-				return nil, 0, fmt.Errorf("a figure of cell %s is a bound (%s)", cell.Name, notes[0])
+			case len(none) == 1 && none[0].Note != v1alpha1.NoteDoubtful:
+				return nil, 0, fmt.Errorf("a figure of cell %s is a bound (%s)", cell.Name, none[0].Note)
 			default:
 				next.Values, left = append(next.Values, math.NaN()), left+1
 			}

@@ -71,7 +71,8 @@ func number(values v1alpha1.Combination, axis string) float64 {
 	return n
 }
 
-// firewall is a device whose frames take a time, and more for each rule and byte. Where it remembers flows, later packets do not pay for the rules.
+// firewall is a device whose frames take a time, and more for each rule and byte. Where it remembers flows, later packets do not pay for the rules,
+// and the elements of a set cost a thousandth of rules.
 type firewall struct{ iptables, nftables, byteOf float64 }
 
 func (f firewall) measure(values v1alpha1.Combination, repeat int) v1alpha1.SuiteMeasurement {
@@ -83,6 +84,8 @@ func (f firewall) measure(values v1alpha1.Combination, repeat int) v1alpha1.Suit
 		return resultstest.Measured(0, 12_000*noise)
 	case values["packets"] == "first":
 		return resultstest.Measured(0, (15_000+walk)*noise)
+	case values["lookup"] == "Set" || values["lookup"] == "Map":
+		return resultstest.Measured(1e9/(1500+0.001*walk)*noise, 0)
 	case values["sources"] != "":
 		return resultstest.Measured(1e9/(1500+walk)*noise, (9_000+walk)*noise)
 	}
@@ -135,7 +138,7 @@ var simulated = map[string]struct {
 	criteria resultstest.Criteria
 	suites   int
 }{
-	"rule-cost":         {firewall{iptables: 2, nftables: 6}.measure, nothing, 2},
+	"rule-cost":         {firewall{iptables: 2, nftables: 6}.measure, nothing, 3},
 	"iptables-nftables": {firewall{iptables: 2, nftables: 4, byteOf: 0.2}.measure, nothing, 2},
 	"gateway-scaling":   {gateways{one: 262.5e6, contention: 0.02, coherency: 0.003, plain: 9.3e9, small: 1}.measure, nothing, 2},
 	"vcpe":              {unmeasured, platform{}.delays, 3},
@@ -253,7 +256,9 @@ func TestCannotBeShown(t *testing.T) {
 		why    string
 	}{
 		"floors": {changed(func(m *v1alpha1.SuiteMeasurement) { m.RateNote = v1alpha1.NoteAtLeast }), "5 of 5 figures of cell nftables-rules-5000 are no values, and one is a bound (AtLeast)"},
-		"doubts": {changed(func(m *v1alpha1.SuiteMeasurement) { m.RateNote = v1alpha1.NoteDoubtful }), "all 5 figures of the cell with backend=nftables, rules=5000 are in doubt"},
+		"doubts": {changed(func(m *v1alpha1.SuiteMeasurement) {
+			m.RateNote, m.RateDoubts = v1alpha1.NoteDoubtful, []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtDrift}
+		}), "all 5 figures of the cell with backend=nftables, rules=5000 are in doubt (Drift, UnsteadyPacing)"},
 		"failures": {changed(func(m *v1alpha1.SuiteMeasurement) {
 			m.State, m.Reason, m.FramesPerSecond = v1alpha1.MeasurementFailed, v1alpha1.ReasonChainFailed, nil
 		}), "the cell with backend=nftables, rules=5000 failed: ChainFailed"},

@@ -60,6 +60,13 @@ matrix:
   - {name: backend, path: "chain[fw].firewall.backend", values: [nftables, iptables]}
   - {name: rules, kind: Numeric, path: "chain[fw].firewall.rules", values: [0, 1000]}`,
 			[]string{"nftables-rules-0", "nftables-rules-1000", "iptables-rules-0", "iptables-rules-1000"}},
+		"lookups": {`
+matrix:
+  axes:
+  - {name: backend, path: "chain[fw].firewall.backend", values: [nftables, iptables]}
+  - {name: lookup, path: "chain[fw].firewall.lookup", values: [List, Set, Map]}
+  exclude: [{backend: iptables, lookup: Map}]`,
+			[]string{"nftables-list", "nftables-set", "nftables-map", "iptables-list", "iptables-set"}},
 		"variants, exclude and include": {`
 matrix:
   axes:

@@ -43,6 +43,13 @@ const (
 	PositionNone   = "None"
 )
 
+// Ways of comparing a packet with the rules that the traffic does not match.
+const (
+	LookupList = "List"
+	LookupSet  = "Set"
+	LookupMap  = "Map"
+)
+
 // Verdicts of a rule and of the policy.
 const (
 	VerdictAccept = "Accept"
@@ -54,8 +61,8 @@ const MaximumRules = 65_535
 
 const maxPort = 65_535
 
-// Firewall is what a firewall filters. Its rules are real and in sequence: no
-// set, no map, no jump that would skip some of them.
+// Firewall is what a firewall filters. With lookup List its rules are real and
+// in sequence: no set, no map, no jump that would skip some of them.
 type Firewall struct {
 	// Backend is "nftables" or "iptables" (the kernel's x_tables).
 	Backend string `json:"backend"`
@@ -71,6 +78,10 @@ type Firewall struct {
 	// MatchPosition is the position of the rule that the traffic matches: "First",
 	// "Middle", "Last", or "None" where there is no such rule.
 	MatchPosition string `json:"matchPosition"`
+	// Lookup is "List" (the other rules, one after the other), "Set" (they are the
+	// elements of a set, and one rule looks a packet up there) or "Map" (of a
+	// verdict map, with backend nftables).
+	Lookup string `json:"lookup"`
 	// Verdict of the rule that the traffic matches: "Accept" or "Drop".
 	Verdict string `json:"verdict"`
 	// DefaultPolicy is the verdict on packets that no rule matches.
@@ -91,6 +102,9 @@ type FirewallState struct {
 	// Rules is how many rules the kernel holds for each IP version, including the
 	// match rule, counted at loading. Rules around the sequence do not count.
 	Rules int32 `json:"rules"`
+	// Elements is how many elements of the set or map the kernel holds for each IP
+	// version, counted at loading.
+	Elements int32 `json:"elements,omitempty"`
 	// LoadMilliseconds is how long it took to load them.
 	LoadMilliseconds int64 `json:"loadMilliseconds"`
 }
@@ -117,14 +131,17 @@ type PortRange struct {
 	Last  uint16 `json:"last"`
 }
 
-// FirewallRule is one rule in the sequence. It matches the source address, or
-// else the destination port.
+// FirewallRule is one rule in the sequence, or one element of a set. It matches
+// the source address, or else the destination port.
 type FirewallRule struct {
 	Source netip.Prefix
 	Ports  PortRange
 	Accept bool
 	// Match reports whether this is the rule that the traffic matches.
 	Match bool
+	// Lookup reports whether this is the rule that matches all elements of the set
+	// or map; it has neither a source nor ports itself.
+	Lookup bool
 }
 
 // Addresses of the rules that match no traffic, from RFC 1918 and RFC 3849.
@@ -138,39 +155,45 @@ var (
 // before it is loaded, and nothing requests br_netfilter.
 func (f *Firewall) needs() Needs {
 	needs := Needs{Bridge: f.Forwarding == ForwardingBridged}
-	if f.Filtered() && f.Backend == BackendIptables {
-		needs.Modules = []string{"ip_tables", "ip6_tables"}
-		if needs.BridgeNetfilter = needs.Bridge; needs.Bridge {
-			needs.Modules = append(needs.Modules, "br_netfilter")
-		}
+	if !f.Filtered() || f.Backend != BackendIptables {
+		return needs
+	}
+	needs.Modules = []string{"ip_tables", "ip6_tables"}
+	if f.LooksUp() {
+		needs.Modules = append(needs.Modules, f.SetModules()...)
+	}
+	if needs.BridgeNetfilter = needs.Bridge; needs.Bridge {
+		needs.Modules = append(needs.Modules, "br_netfilter")
 	}
 	return needs
 }
 
+// SetModules lists the modules of the kernel that an ipset and a rule with it need.
+func (f *Firewall) SetModules() []string {
+	kind := "ip_set_hash_ip"
+	if f.MatchBy == MatchByPort {
+		kind = "ip_set_bitmap_port"
+	}
+	return []string{"ip_set", kind, "xt_set"}
+}
+
 // Filtered reports whether there is a filter at all.
 func (f *Firewall) Filtered() bool { return f.Mode != ModeNone }
+
+// LooksUp reports whether one rule with a lookup replaces the rules that do not
+// match the traffic. Without such rules there is no set.
+func (f *Firewall) LooksUp() bool {
+	return f.Filtered() && f.Rules > 0 && (f.Lookup == LookupSet || f.Lookup == LookupMap)
+}
 
 // Walk returns the rules in their order, for one IP version.
 func (f *Firewall) Walk(ipv6 bool) []FirewallRule {
 	if !f.Filtered() {
 		return nil
 	}
-	rules := make([]FirewallRule, 0, f.Rules+1)
-	stranger := strangersIPv4
-	if ipv6 {
-		stranger = strangersIPv6
-	}
-	ports := f.otherPorts()
-	for i := range f.Rules {
-		rule := FirewallRule{}
-		if f.MatchBy == MatchByPort {
-			port := ports[i%len(ports)]
-			rule.Ports = PortRange{port, port}
-		} else {
-			rule.Source = netip.PrefixFrom(stranger, stranger.BitLen())
-			stranger = stranger.Next()
-		}
-		rules = append(rules, rule)
+	rules := []FirewallRule{{Lookup: true}}
+	if !f.LooksUp() {
+		rules = f.others(ipv6)
 	}
 	match := FirewallRule{Accept: f.Verdict == VerdictAccept, Match: true}
 	switch {
@@ -188,6 +211,36 @@ func (f *Firewall) Walk(ipv6 bool) []FirewallRule {
 		return slices.Insert(rules, f.Rules/2, match)
 	case PositionLast:
 		return append(rules, match)
+	}
+	return rules
+}
+
+// Elements returns what the set or map has for one IP version; nil without one.
+func (f *Firewall) Elements(ipv6 bool) []FirewallRule {
+	if !f.LooksUp() {
+		return nil
+	}
+	return f.others(ipv6)
+}
+
+// others returns the rules that do not match the traffic.
+func (f *Firewall) others(ipv6 bool) []FirewallRule {
+	rules := make([]FirewallRule, 0, f.Rules+1)
+	stranger := strangersIPv4
+	if ipv6 {
+		stranger = strangersIPv6
+	}
+	ports := f.otherPorts()
+	for i := range f.Rules {
+		rule := FirewallRule{}
+		if f.MatchBy == MatchByPort {
+			port := ports[i%len(ports)]
+			rule.Ports = PortRange{port, port}
+		} else {
+			rule.Source = netip.PrefixFrom(stranger, stranger.BitLen())
+			stranger = stranger.Next()
+		}
+		rules = append(rules, rule)
 	}
 	return rules
 }
@@ -211,6 +264,7 @@ func (f *Firewall) validate(*Config) error {
 		oneOf("forwarding", f.Forwarding, ForwardingRouted, ForwardingBridged),
 		oneOf("matchBy", f.MatchBy, MatchByAddress, MatchByPort),
 		oneOf("matchPosition", f.MatchPosition, PositionFirst, PositionMiddle, PositionLast, PositionNone),
+		oneOf("lookup", f.Lookup, LookupList, LookupSet, LookupMap),
 		oneOf("verdict", f.Verdict, VerdictAccept, VerdictDrop),
 		oneOf("defaultPolicy", f.DefaultPolicy, VerdictAccept, VerdictDrop),
 	} {
@@ -233,6 +287,25 @@ func (f *Firewall) validate(*Config) error {
 		}
 		if f.TrafficPorts.First == 1 && f.TrafficPorts.Last == maxPort && f.Rules > 0 {
 			return errors.New("trafficPorts: the traffic takes every port, so no rule can look at another")
+		}
+	}
+	return f.validateLookup()
+}
+
+// validateLookup checks that the rules fit into one set or map.
+func (f *Firewall) validateLookup() error {
+	if f.Lookup == LookupList {
+		return nil
+	}
+	if f.Lookup == LookupMap && f.Backend == BackendIptables {
+		return errors.New("lookup: iptables has no verdict map: set lookup to Set, or backend to nftables")
+	}
+	if f.MatchPosition == PositionMiddle {
+		return fmt.Errorf("matchPosition: lookup %s has no middle: set matchPosition to First or Last, or lookup to List", f.Lookup)
+	}
+	if f.MatchBy == MatchByPort {
+		if free := len(f.otherPorts()); f.Rules > free {
+			return fmt.Errorf("rules: a set has each port once, and the traffic leaves %d of them, but %d are asked for: lower rules, set matchBy to Address, or lookup to List", free, f.Rules)
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ func firewall() *vnf.Config {
 	config.Function = vnf.FunctionFirewall
 	config.Firewall = &vnf.Firewall{
 		Backend: vnf.BackendNftables, Mode: vnf.ModeStateful, Forwarding: vnf.ForwardingRouted, Rules: 10,
-		MatchBy: vnf.MatchByAddress, MatchPosition: vnf.PositionLast, Verdict: vnf.VerdictAccept, DefaultPolicy: vnf.VerdictDrop,
+		MatchBy: vnf.MatchByAddress, MatchPosition: vnf.PositionLast, Lookup: vnf.LookupList, Verdict: vnf.VerdictAccept, DefaultPolicy: vnf.VerdictDrop,
 	}
 	return config
 }
@@ -28,6 +28,12 @@ func TestValidateFirewall(t *testing.T) {
 	bridged.Routes, bridged.Neighbors = nil, nil
 	bridged.Ports[0].Addresses, bridged.Ports[1].Addresses = nil, nil
 	if err := bridged.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	set := firewall()
+	set.Firewall.Lookup, set.Firewall.Backend, set.Firewall.MatchBy = vnf.LookupSet, vnf.BackendIptables, vnf.MatchByPort
+	set.Firewall.TrafficPorts, set.Firewall.Rules = vnf.PortRange{First: 1, Last: 49_151}, 16_384
+	if err := set.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	cases := map[string]struct {
@@ -51,6 +57,12 @@ func TestValidateFirewall(t *testing.T) {
 		"all ports": {func(c *vnf.Config) {
 			c.Firewall.MatchBy, c.Firewall.TrafficPorts = vnf.MatchByPort, vnf.PortRange{First: 1, Last: 65_535}
 		}, "firewall.trafficPorts: the traffic takes every port"},
+		"lookup":          {func(c *vnf.Config) { c.Firewall.Lookup = "Tree" }, "firewall.lookup: "},
+		"map of iptables": {func(c *vnf.Config) { c.Firewall.Lookup, c.Firewall.Backend = vnf.LookupMap, vnf.BackendIptables }, "firewall.lookup: iptables has no verdict map: set lookup to Set, or backend to nftables"},
+		"middle of a set": {func(c *vnf.Config) { c.Firewall.Lookup, c.Firewall.MatchPosition = vnf.LookupSet, vnf.PositionMiddle }, "firewall.matchPosition: lookup Set has no middle: "},
+		"more rules than ports": {func(c *vnf.Config) {
+			c.Firewall.Lookup, c.Firewall.MatchBy, c.Firewall.TrafficPorts, c.Firewall.Rules = vnf.LookupMap, vnf.MatchByPort, vnf.PortRange{First: 1, Last: 49_151}, 16_385
+		}, "firewall.rules: a set has each port once, and the traffic leaves 16384 of them, but 16385 are asked for: "},
 		"bridge with addresses": {func(c *vnf.Config) { c.Firewall.Forwarding = vnf.ForwardingBridged }, "ports[0].addresses: a bridging function"},
 		"bridge with routes": {func(c *vnf.Config) {
 			c.Firewall.Forwarding = vnf.ForwardingBridged
@@ -105,5 +117,39 @@ func TestWalk(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestElements checks that a set has the rules that a list would have without the match rule, each once, and that
+// one rule takes their place.
+func TestElements(t *testing.T) {
+	for _, matchBy := range []string{vnf.MatchByAddress, vnf.MatchByPort} {
+		for position, index := range map[string]int{vnf.PositionFirst: 0, vnf.PositionLast: 1, vnf.PositionNone: -1} {
+			for _, ipv6 := range []bool{false, true} {
+				f := firewall().Firewall
+				f.Rules, f.MatchBy, f.MatchPosition, f.TrafficPorts = 65_532, matchBy, position, vnf.PortRange{First: 7, Last: 9}
+				if elements := f.Elements(ipv6); elements != nil {
+					t.Fatalf("a list has %d elements", len(elements))
+				}
+				list := slices.DeleteFunc(f.Walk(ipv6), func(r vnf.FirewallRule) bool { return r.Match })
+				f.Lookup = vnf.LookupSet
+				seen := map[vnf.FirewallRule]bool{}
+				for _, element := range f.Elements(ipv6) {
+					seen[element] = true
+				}
+				if !slices.Equal(list, f.Elements(ipv6)) || len(seen) != f.Rules {
+					t.Errorf("%s, %s: there are %d elements, %d of them once, want the %d rules of the list", matchBy, position, len(f.Elements(ipv6)), len(seen), len(list))
+				}
+				rules := f.Walk(ipv6)
+				if got := slices.IndexFunc(rules, func(r vnf.FirewallRule) bool { return r.Match }); got != index || slices.IndexFunc(rules, func(r vnf.FirewallRule) bool { return r.Lookup }) < 0 {
+					t.Errorf("%s, %s: the rules are %+v", matchBy, position, rules)
+				}
+			}
+		}
+	}
+	f := firewall().Firewall
+	f.Lookup, f.Rules = vnf.LookupSet, 0
+	if f.LooksUp() || len(f.Walk(false)) != 1 || f.Elements(false) != nil {
+		t.Errorf("without rules there is a set, and rules %+v", f.Walk(false))
 	}
 }

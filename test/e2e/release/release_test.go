@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -79,7 +80,11 @@ func TestRelease(t *testing.T) {
 	page.Run(t, "Push the images", 0, "registry.example.com", registry)
 	pushed(t, first, registry)
 	pushedTRex(t, first, registry)
-	page.Whole(t, "Make a release 0: the test makes two by the same script")
+	published(t, page, first, registry)
+	page.Whole(t,
+		"Make a release 0: the test makes two by the same script",
+		"By a container engine 0: make test-containerfile builds by the same Containerfile",
+		"Publish 0: the registry on loopback has no login")
 
 	air := guide.Open(t, "docs/how-to/air-gapped.md", first)
 	plugin := t.TempDir()
@@ -109,7 +114,7 @@ func makeRelease(t *testing.T, folder, architectures string) string {
 	began := time.Now()
 	cmd := exec.CommandContext(t.Context(), "test/scripts/release.sh", version)
 	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "DIRTY=1", "SOURCE_DATE_EPOCH=1700000000", "ARCHITECTURES="+architectures, "DIST="+filepath.Join(folder, "dist"))
+	cmd.Env = append(os.Environ(), "DIRTY=1", "SOURCE_DATE_EPOCH=1700000000", "SOURCE_URL=https://github.example/example/vnfbench", "ARCHITECTURES="+architectures, "DIST="+filepath.Join(folder, "dist"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -149,7 +154,7 @@ func compare(t *testing.T, first, second string) {
 // contents checks the images, bills of materials, manifests and packages of a release.
 func contents(t *testing.T, dist string) {
 	t.Helper()
-	for _, name := range []string{"manager", "measurer", "vnf", "endpoint", "neighbor", "results"} {
+	for _, name := range images {
 		for _, architecture := range architectures() {
 			base := filepath.Join(dist, fmt.Sprintf("vnfbench-%s-%s-linux-%s", name, version, architecture))
 			if out := run(t, dist, os.Getenv("LAB"), "images", base+".oci.tar"); !strings.Contains(out, architecture) || !strings.Contains(out, "localhost/vnfbench/"+name+":"+version) {
@@ -176,6 +181,12 @@ func contents(t *testing.T, dist string) {
 			if !found[want] || !found["stdlib"] || !strings.HasPrefix(bill.Version, "SPDX-2") {
 				t.Errorf("the bill of materials of %s for %s has no %s, or not Go's own library, among %d packages", name, architecture, want, len(found))
 			}
+		}
+	}
+	chart := run(t, dist, os.Getenv("HELM"), "show", "chart", "vnfbench-chart-"+version+".tgz")
+	for _, want := range []string{"image: registry.example.com/lab/vnfbench/measurer:" + version, "home: https://github.example/example/vnfbench", "artifacthub.io/crds:"} {
+		if !strings.Contains(chart, want) {
+			t.Errorf("the chart has no %q:\n%s", want, chart)
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(dist, "vnfbench-install-"+version+".yaml"))
@@ -325,7 +336,7 @@ func serve(t *testing.T) string {
 func pushed(t *testing.T, folder, registry string) {
 	t.Helper()
 	rendered := run(t, folder, "helm", "template", "vnfbench", "dist/vnfbench-chart-"+version+".tgz", "--kube-version", "1.34.0", "-f", "values.yaml")
-	for _, name := range []string{"manager", "measurer", "vnf", "endpoint", "neighbor", "results"} {
+	for _, name := range images {
 		reference := fmt.Sprintf("%s/lab/vnfbench/%s", registry, name)
 		digest := strings.TrimSpace(run(t, folder, "crane", "digest", reference+":"+version))
 		if !strings.Contains(rendered, reference+"@"+digest) {
@@ -339,6 +350,72 @@ func pushed(t *testing.T, folder, registry string) {
 				t.Errorf("%s for %s is for %q: %v", reference, architecture, config.Architecture, err)
 			}
 		}
+	}
+}
+
+// published runs `make publish` as a job of CI would, and verifies what it pushed as a user does.
+func published(t *testing.T, page *guide.Guide, folder, registry string) {
+	t.Helper()
+	const commit = "0123456789abcdef0123456789abcdef01234567"
+	for name, value := range map[string]string{
+		"GITHUB_ACTIONS": "true", "GITHUB_SERVER_URL": "https://github.example", "GITHUB_REPOSITORY": "example/vnfbench", "GITHUB_REF": "refs/tags/v" + version,
+		"GITHUB_SHA": commit, "GITHUB_WORKFLOW_REF": "example/vnfbench/.github/workflows/release.yml@refs/tags/v" + version, "GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "1",
+	} {
+		t.Setenv(name, value)
+	}
+	pairs := []string{"registry.example.com", registry, "0.2.0", version}
+	verify := append(slices.Clone(pairs), "-amd64", "-"+architectures()[0])
+	// What `push.sh` pushed before has no signature.
+	if out, err := page.Try(t, "Publish", 2, verify...); err == nil {
+		t.Errorf("an image without a signature was accepted: %s", out)
+	}
+	t.Log(page.Run(t, "Publish", 1, pairs...))
+	out := page.Run(t, "Publish", 2, verify...)
+	predicates := map[string]string{}
+	for line := range strings.Lines(out) {
+		var envelope struct {
+			Payload []byte `json:"payload"`
+		}
+		if json.Unmarshal([]byte(line), &envelope) != nil || len(envelope.Payload) == 0 {
+			continue
+		}
+		var statement struct {
+			PredicateType string          `json:"predicateType"`
+			Predicate     json.RawMessage `json:"predicate"`
+		}
+		if err := json.Unmarshal(envelope.Payload, &statement); err != nil {
+			t.Fatal(err)
+		}
+		predicates[statement.PredicateType] = string(statement.Predicate)
+	}
+	if got := predicates["https://slsa.dev/provenance/v1"]; !strings.Contains(got, commit) || !strings.Contains(got, "https://github.example/example/vnfbench/actions/runs/7/attempts/1") {
+		t.Errorf("the provenance is %q", got)
+	}
+	if got := predicates["https://spdx.dev/Document"]; !strings.Contains(got, "sigs.k8s.io/controller-runtime") {
+		t.Errorf("the bill of materials of the manager has %d bytes without controller-runtime", len(got))
+	}
+	for _, name := range images {
+		reference := registry + "/lab/vnfbench/" + name + ":" + version
+		run(t, folder, "cosign", "verify", "--key", "cosign.pub", "--insecure-ignore-tlog", reference)
+	}
+	run(t, folder, "cosign", "verify-blob", "--key", "cosign.pub", "--insecure-ignore-tlog", "--bundle", "dist/published/SHA256SUMS.bundle", "dist/SHA256SUMS")
+	// The chart from the registry is the release's.
+	pulled := t.TempDir()
+	run(t, pulled, "helm", "pull", "--plain-http", "oci://"+registry+"/lab/vnfbench/charts/vnfbench", "--version", version)
+	got, err := os.ReadFile(filepath.Join(pulled, "vnfbench-"+version+".tgz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(filepath.Join(folder, "dist/vnfbench-chart-"+version+".tgz"))
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the registry's chart has %d bytes and the release's %d: %v", len(got), len(want), err)
+	}
+	before, err := os.ReadFile(filepath.Join(folder, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(filepath.Join(folder, "dist/published/values.yaml")); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("make publish gives the values\n%s\nand push.sh\n%s", after, before)
 	}
 }
 

@@ -174,14 +174,14 @@ func TestReportsOfFirewallsAndGateways(t *testing.T) {
 	gateway := &vnf.EncryptionGatewayState{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}
 	s.records.device = &measure.DeviceState{Functions: []measure.FunctionState{
 		{Name: "one", State: vnf.State{EncryptionGateway: gateway}},
-		{Name: "two", State: vnf.State{EncryptionGateway: gateway, Firewall: &vnf.FirewallState{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}}},
+		{Name: "two", State: vnf.State{EncryptionGateway: gateway, Firewall: &vnf.FirewallState{Implementation: "nf_tables", Rules: 2, Elements: 1000, LoadMilliseconds: 40}}},
 	}}
 	status := summarize(s, decide(s))
 	want := &v1alpha1.EncryptionGatewayReport{Protocol: "WireGuard", Implementation: "Userspace", Threads: 2, TunnelMTUBytes: 1500}
 	if diff := cmp.Diff(want, status.Chain[0].EncryptionGateway); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(&v1alpha1.FirewallReport{Implementation: "nf_tables", Rules: 1001, LoadMilliseconds: 40}, status.Chain[1].Firewall); diff != "" {
+	if diff := cmp.Diff(&v1alpha1.FirewallReport{Implementation: "nf_tables", Rules: 2, Elements: 1000, LoadMilliseconds: 40}, status.Chain[1].Firewall); diff != "" {
 		t.Error(diff)
 	}
 	// The second was asked to run in user space: that is not a surprise.

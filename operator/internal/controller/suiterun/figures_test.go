@@ -1,6 +1,7 @@
 package suiterun
 
 import (
+	"slices"
 	"testing"
 
 	"k8s.io/utils/ptr"
@@ -18,6 +19,14 @@ func TestFiguresThatAreNoValues(t *testing.T) {
 			s.run.Status.Summary = &v1alpha1.ResultSummary{Size: "64", Goal: "NDR", FramesPerSecond: &rate, P99Nanoseconds: ptr.To[int64](700)}
 			if rate >= 900 {
 				s.run.Status.Summary.RateNote, s.run.Status.Summary.P99Note = v1alpha1.NoteAtLeast, v1alpha1.NoteDoubtful
+				s.run.Status.Summary.Load = "pdr50"
+				s.run.Status.Results = []v1alpha1.FrameResult{{Size: "64",
+					Throughput: []v1alpha1.ThroughputResult{{Goal: "NDR", Regularity: v1alpha1.Regular, FramesPerSecond: rate, UpperBoundCause: v1alpha1.CauseMaximumLoad, Trials: 3}},
+					Latency: []v1alpha1.LatencyResult{{Load: "pdr50", Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtQueueGrowing},
+						Directions: []v1alpha1.LatencyDirectionResult{{DirectionResult: v1alpha1.DirectionResult{
+							Direction: "Forward", SentFrames: 1000, ReceivedFrames: 1000, Latency: v1alpha1.Delays{Samples: 1000, P99Nanoseconds: 700},
+						}}}}},
+				}}
 			}
 			record(&cells[cell].Measurements[repeat], s, decision{})
 			setFigures(&cells[cell], s.run)
@@ -25,7 +34,11 @@ func TestFiguresThatAreNoValues(t *testing.T) {
 	}
 	measure(0, 100, 900)
 	measure(1, 102, 104)
-	if m := cells[0].Measurements[1]; *m.FramesPerSecond != 900 || m.RateNote != v1alpha1.NoteAtLeast || m.P99Note != v1alpha1.NoteDoubtful {
+	if m := cells[0].Measurements[1]; *m.FramesPerSecond != 900 || m.RateNote != v1alpha1.NoteAtLeast || m.P99Note != v1alpha1.NoteDoubtful ||
+		!slices.Equal(m.RateDoubts, []v1alpha1.DoubtCode{v1alpha1.DoubtMaximumLoad}) || !slices.Equal(m.P99Doubts, []v1alpha1.DoubtCode{v1alpha1.DoubtQueueGrowing}) {
+		t.Errorf("%+v", m)
+	}
+	if m := cells[0].Measurements[0]; m.RateDoubts != nil || m.P99Doubts != nil {
 		t.Errorf("%+v", m)
 	}
 	if *cells[0].FramesPerSecond != 100 || *cells[0].P99Nanoseconds != 700 || *cells[1].FramesPerSecond != 103 {
@@ -56,7 +69,7 @@ func TestGoodput(t *testing.T) {
 		setFigures(cell, s.run)
 	}
 	for repeat, note := range []v1alpha1.FigureNote{"", v1alpha1.NoteDoubtful, ""} {
-		if m := cell.Measurements[repeat]; *m.GoodputBitsPerSecond != int64(1000+100*repeat) || m.GoodputNote != note || m.FramesPerSecond != nil {
+		if m := cell.Measurements[repeat]; *m.GoodputBitsPerSecond != int64(1000+100*repeat) || m.GoodputNote != note || m.FramesPerSecond != nil || !slices.Equal(m.GoodputDoubts, map[v1alpha1.FigureNote][]v1alpha1.DoubtCode{v1alpha1.NoteDoubtful: {v1alpha1.DoubtEndpointCeiling}}[note]) {
 			t.Errorf("%d: %+v", repeat, m)
 		}
 	}

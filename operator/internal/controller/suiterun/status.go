@@ -107,21 +107,17 @@ func record(m *v1alpha1.SuiteMeasurement, s *scope, d decision) {
 	if start, end := s.run.Status.StartTime, s.run.Status.CompletionTime; start != nil && end != nil {
 		m.Seconds = int64(end.Sub(start.Time) / time.Second)
 	}
+	figures := figure.Of(s.run.Status)
 	if summary := s.run.Status.Summary; summary != nil {
 		m.FramesPerSecond, m.RateNote = summary.FramesPerSecond, summary.RateNote
+		m.RateDoubts = figure.DoubtsOf(figures, v1alpha1.FigureKey{Metric: v1alpha1.MetricThroughputFramesPerSecond, Size: summary.Size, Goal: summary.Goal})
 		m.P99Nanoseconds, m.P99Note = summary.P99Nanoseconds, summary.P99Note
+		m.P99Doubts = figure.DoubtsOf(figures, v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Size: summary.Size, Load: summary.Load})
 	}
-	m.GoodputBitsPerSecond, m.GoodputNote = goodput(s.run.Status.TCP)
-}
-
-// goodput returns that of the first number of connections in the worse direction, and why it is no value; nil where there is none.
-func goodput(result *v1alpha1.TCPResult) (*int64, v1alpha1.FigureNote) {
-	if result == nil || len(result.Streams) == 0 {
-		return nil, ""
+	if result := s.run.Status.TCP; result != nil && len(result.Streams) > 0 {
+		key := v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: result.Streams[0].Streams}
+		m.GoodputBitsPerSecond, m.GoodputNote, m.GoodputDoubts = figure.Find(figures, key), figure.NoteOf(figures, key), figure.DoubtsOf(figures, key)
 	}
-	figures := figure.Results{TCP: result}.Figures()
-	key := v1alpha1.FigureKey{Metric: v1alpha1.MetricTCPGoodput, Streams: result.Streams[0].Streams}
-	return figure.Find(figures, key), figure.NoteOf(figures, key)
 }
 
 // setFigures sets what a cell's figures are and their means.
@@ -135,12 +131,12 @@ func setFigures(cell *v1alpha1.SuiteCell, run *v1alpha1.BenchmarkRun) {
 }
 
 // mean returns that of the figures that are values, or nil where none is.
-func mean(measurements []v1alpha1.SuiteMeasurement, of func(v1alpha1.SuiteMeasurement) (*int64, v1alpha1.FigureNote)) *int64 {
+func mean(measurements []v1alpha1.SuiteMeasurement, of func(v1alpha1.SuiteMeasurement) v1alpha1.NotedFigure) *int64 {
 	var sum float64
 	var n int
 	for _, m := range measurements {
-		if figure, note := of(m); figure != nil && note == "" {
-			sum, n = sum+float64(*figure), n+1
+		if f := of(m); f.Value != nil && f.Note == "" {
+			sum, n = sum+float64(*f.Value), n+1
 		}
 	}
 	if n == 0 {

@@ -228,19 +228,27 @@ func TestBootFunctions(t *testing.T) {
 			c.Function = vnf.FunctionFirewall
 			c.Firewall = &vnf.Firewall{
 				Backend: backend, Mode: mode, Forwarding: vnf.ForwardingRouted, Rules: 100, MatchBy: vnf.MatchByAddress,
-				MatchPosition: "Last", Verdict: "Accept", DefaultPolicy: "Drop",
+				MatchPosition: "Last", Lookup: vnf.LookupList, Verdict: "Accept", DefaultPolicy: "Drop",
 			}
 			if mode == vnf.ModeStateful {
 				c.Firewall.TrackedFlows = 2
 			}
 		}
 	}
+	ipset := func(matchBy string) func(*vnf.Config) {
+		return func(c *vnf.Config) {
+			firewall(vnf.BackendIptables, vnf.ModeStateless)(c)
+			c.Firewall.Lookup, c.Firewall.MatchBy, c.Firewall.TrafficPorts = vnf.LookupSet, matchBy, vnf.PortRange{First: 9, Last: 9}
+		}
+	}
 	for name, tc := range map[string]struct {
 		change  func(*vnf.Config)
 		forward bool
 	}{
-		"nftables": {firewall(vnf.BackendNftables, vnf.ModeStateful), true},
-		"iptables": {firewall(vnf.BackendIptables, vnf.ModeStateless), true},
+		"nftables":       {firewall(vnf.BackendNftables, vnf.ModeStateful), true},
+		"iptables":       {firewall(vnf.BackendIptables, vnf.ModeStateless), true},
+		"ipset":          {ipset(vnf.MatchByAddress), false},
+		"ipset of ports": {ipset(vnf.MatchByPort), false},
 		"IPsec": {func(c *vnf.Config) {
 			c.Function = vnf.FunctionEncryptionGateway
 			c.Gateway = &vnf.Gateway{

@@ -100,7 +100,7 @@ func Firewalls() plan.Input {
 	bridged.Name, bridged.Function = "bridge", v1alpha1.FunctionFirewall
 	bridged.Firewall = &v1alpha1.Firewall{Forwarding: v1alpha1.ForwardingBridged, Mode: v1alpha1.FirewallStateless, Rules: 1000}
 	routed.Name, routed.Function = "filter", v1alpha1.FunctionFirewall
-	routed.Firewall = &v1alpha1.Firewall{Backend: v1alpha1.BackendIptables, MatchBy: v1alpha1.RuleMatchPort, Rules: 25}
+	routed.Firewall = &v1alpha1.Firewall{Backend: v1alpha1.BackendIptables, MatchBy: v1alpha1.RuleMatchPort, Rules: 25, Lookup: v1alpha1.LookupSet}
 	return in
 }
 

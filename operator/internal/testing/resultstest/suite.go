@@ -105,11 +105,11 @@ func criteriaOf(t testing.TB, parsed *suite.Suite, cell int) []string {
 }
 
 // mean returns that of the figures that are values; nil where none is.
-func mean(measurements []v1alpha1.SuiteMeasurement, of func(v1alpha1.SuiteMeasurement) (*int64, v1alpha1.FigureNote)) *int64 {
+func mean(measurements []v1alpha1.SuiteMeasurement, of func(v1alpha1.SuiteMeasurement) v1alpha1.NotedFigure) *int64 {
 	var values []int64
 	for _, m := range measurements {
-		if value, note := of(m); value != nil && note == "" {
-			values = append(values, *value)
+		if figure := of(m); figure.Value != nil && figure.Note == "" {
+			values = append(values, *figure.Value)
 		}
 	}
 	if len(values) == 0 {

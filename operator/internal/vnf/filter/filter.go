@@ -9,7 +9,8 @@
 //	known        accepts packets of flows seen before         (Stateful)
 //	invalid      drops what connection tracking cannot place  (Stateful)
 //	entered      counts what reaches the rules
-//	rules        in sequence; one of them matches the traffic
+//	rules        in sequence; one of them matches the traffic, and one may look
+//	             up all others in a set
 //	unmatched    counts what no rule matched, and applies the policy
 package filter
 
@@ -55,11 +56,26 @@ func (c *counters) add(other counters) {
 type backend interface {
 	// load replaces what this package loaded before.
 	load() error
-	// count returns how many rules of the walk the kernel holds for each IP version.
-	count() (int, error)
+	// count returns what the kernel holds for each IP version.
+	count() (held, error)
 	// fingerprint returns a text that changes when the rules do. It is cheap.
 	fingerprint() (string, error)
 	counters() (counters, error)
+}
+
+// held is how many rules of the walk, and elements of their set or map, there are.
+type held struct{ rules, elements int }
+
+func (h held) String() string { return fmt.Sprintf("%d rules and %d elements", h.rules, h.elements) }
+
+// same returns what all IP versions have, or an error.
+func same(versions []held) (held, error) {
+	for _, h := range versions {
+		if h != versions[0] {
+			return held{}, fmt.Errorf("there are %s for IPv4, and %s for IPv6", versions[0], h)
+		}
+	}
+	return versions[0], nil
 }
 
 // Filter is one firewall's rules.
@@ -70,7 +86,7 @@ type Filter struct {
 
 	// mu allows requests for /status while rules are being loaded.
 	mu          sync.Mutex
-	rules       int
+	held        held
 	fingerprint string
 	loading     time.Duration
 }
@@ -91,12 +107,12 @@ func New(firewall *vnf.Firewall, log *slog.Logger) *Filter {
 // Prepare loads the rules. A second call loads them again, and their counters
 // start at 0.
 func (f *Filter) Prepare() error {
-	f.log.Info("loading the firewall's rules", "backend", f.firewall.Backend, "mode", f.firewall.Mode, "rules", f.firewall.Rules)
+	f.log.Info("loading the firewall's rules", "backend", f.firewall.Backend, "mode", f.firewall.Mode, "rules", f.firewall.Rules, "lookup", f.firewall.Lookup)
 	if err := f.load(); err != nil {
 		return fmt.Errorf("loading the firewall's rules: %w", err)
 	}
 	state := f.state()
-	f.log.Info("loaded the firewall's rules", "implementation", state.Implementation, "rules", state.Rules, "loadMilliseconds", state.LoadMilliseconds)
+	f.log.Info("loaded the firewall's rules", "implementation", state.Implementation, "rules", state.Rules, "elements", state.Elements, "loadMilliseconds", state.LoadMilliseconds)
 	return nil
 }
 
@@ -121,14 +137,14 @@ func (f *Filter) load() error {
 		return err
 	}
 	f.loading = time.Since(started)
-	rules, err := f.backend.count()
+	found, err := f.backend.count()
 	if err != nil {
 		return fmt.Errorf("counting the rules that were loaded: %w", err)
 	}
-	if want := len(f.firewall.Walk(false)); rules != want {
-		return fmt.Errorf("the kernel holds %d rules, want %d", rules, want)
+	if want := (held{len(f.firewall.Walk(false)), len(f.firewall.Elements(false))}); found != want {
+		return fmt.Errorf("the kernel holds %s, want %s", found, want)
 	}
-	f.rules = rules
+	f.held = found
 	if f.fingerprint, err = f.backend.fingerprint(); err != nil {
 		return fmt.Errorf("asking for the rules' state: %w", err)
 	}
@@ -182,7 +198,7 @@ func (f *Filter) Status() vnf.FunctionStatus {
 func (f *Filter) state() vnf.FirewallState {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	state := vnf.FirewallState{Implementation: ImplementationNone, Rules: int32(f.rules), LoadMilliseconds: f.loading.Milliseconds()}
+	state := vnf.FirewallState{Implementation: ImplementationNone, Rules: int32(f.held.rules), Elements: int32(f.held.elements), LoadMilliseconds: f.loading.Milliseconds()}
 	switch f.backend.(type) {
 	case *xtables:
 		state.Implementation = ImplementationXTables

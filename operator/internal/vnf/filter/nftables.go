@@ -98,6 +98,9 @@ func (n *nfTables) load() error {
 		return fmt.Errorf("making the tables of nf_tables: %w", err)
 	}
 	for _, w := range walks {
+		if err := n.addSet(conn, w); err != nil {
+			return fmt.Errorf("loading the %s of table %q, chain %q: %w", n.firewall.Lookup, w.table.Name, w.chain, err)
+		}
 		if err := n.addRules(conn, w); err != nil {
 			return fmt.Errorf("loading the rules of table %q, chain %q: %w", w.table.Name, w.chain, err)
 		}
@@ -216,11 +219,14 @@ func (n *nfTables) addRules(conn *nftables.Conn, w walk) error {
 	}
 	add(counter(w, counterEntered))
 	for i, rule := range n.firewall.Walk(w.ipv6) {
-		exprs := match(rule, w.ipv6)
-		if rule.Match {
-			exprs = append(exprs, counter(w, counterMatch))
+		switch {
+		case rule.Lookup:
+			add(n.lookup(w)...)
+		case rule.Match:
+			add(append(match(rule, w.ipv6), counter(w, counterMatch), verdict(rule.Accept))...)
+		default:
+			add(append(match(rule, w.ipv6), verdict(rule.Accept))...)
 		}
-		add(append(exprs, verdict(rule.Accept))...)
 		if i%batchRules == batchRules-1 {
 			if err := flush(conn, n.missing()); err != nil {
 				return err
@@ -239,87 +245,25 @@ func (n *nfTables) fixedRules() int {
 	return 2
 }
 
-func counter(w walk, name string) expr.Any {
-	return &expr.Objref{Type: int(nftables.ObjTypeCounter), Name: counterName(w, name)}
-}
-
-func verdict(accept bool) expr.Any {
-	if accept {
-		return &expr.Verdict{Kind: expr.VerdictAccept}
-	}
-	return &expr.Verdict{Kind: expr.VerdictDrop}
-}
-
-// tracked returns "ct <key> <bits>": any of the bits is set.
-func tracked(key expr.CtKey, bits uint32) []expr.Any {
-	return []expr.Any{
-		&expr.Ct{Key: key, Register: register},
-		&expr.Bitwise{SourceRegister: register, DestRegister: register, Len: 4,
-			Mask: binary.NativeEndian.AppendUint32(nil, bits), Xor: make([]byte, 4)},
-		&expr.Cmp{Op: expr.CmpOpNeq, Register: register, Data: make([]byte, 4)},
-	}
-}
-
-// match returns what `nft` makes of "ip saddr ..." and "udp dport ...".
-func match(rule vnf.FirewallRule, ipv6 bool) []expr.Any {
-	if rule.Source.IsValid() {
-		return matchSource(rule, ipv6)
-	}
-	exprs := []expr.Any{
-		&expr.Meta{Key: expr.MetaKeyL4PROTO, Register: register},
-		&expr.Cmp{Op: expr.CmpOpEq, Register: register, Data: []byte{unix.IPPROTO_UDP}},
-		&expr.Payload{DestRegister: register, Base: expr.PayloadBaseTransportHeader, Offset: 2, Len: 2},
-	}
-	first, last := binary.BigEndian.AppendUint16(nil, rule.Ports.First), binary.BigEndian.AppendUint16(nil, rule.Ports.Last)
-	if rule.Ports.First == rule.Ports.Last {
-		return append(exprs, &expr.Cmp{Op: expr.CmpOpEq, Register: register, Data: first})
-	}
-	return append(exprs,
-		&expr.Cmp{Op: expr.CmpOpGte, Register: register, Data: first},
-		&expr.Cmp{Op: expr.CmpOpLte, Register: register, Data: last})
-}
-
-func matchSource(rule vnf.FirewallRule, ipv6 bool) []expr.Any {
-	offset, length := uint32(12), uint32(4)
-	if ipv6 {
-		offset, length = 8, 16
-	}
-	exprs := []expr.Any{&expr.Payload{DestRegister: register, Base: expr.PayloadBaseNetworkHeader, Offset: offset, Len: length}}
-	if bits := rule.Source.Bits(); bits < int(length)*8 {
-		mask := make([]byte, length)
-		for bit := range bits {
-			mask[bit/8] |= 0x80 >> (bit % 8)
-		}
-		exprs = append(exprs, &expr.Bitwise{SourceRegister: register, DestRegister: register, Len: length, Mask: mask, Xor: make([]byte, length)})
-	}
-	return append(exprs, &expr.Cmp{Op: expr.CmpOpEq, Register: register, Data: rule.Source.Addr().AsSlice()})
-}
-
-func (n *nfTables) count() (int, error) {
+func (n *nfTables) count() (held, error) {
 	conn, err := connect()
 	if err != nil {
-		return 0, err
+		return held{}, err
 	}
 	defer conn.CloseLasting() //nolint:errcheck // nothing is written by closing
-	var numbers []int
+	var versions []held
 	for _, w := range n.walks() {
 		rules, err := conn.GetRules(w.table, &nftables.Chain{Name: w.chain, Table: w.table})
 		if err != nil {
-			return 0, err
+			return held{}, err
 		}
-		numbers = append(numbers, len(rules)-n.fixedRules())
-	}
-	return same(numbers)
-}
-
-// same returns the number that all IP versions have, or an error.
-func same(numbers []int) (int, error) {
-	for _, number := range numbers {
-		if number != numbers[0] {
-			return 0, fmt.Errorf("there are %d rules for IPv4 and %d for IPv6", numbers[0], number)
+		elements, err := n.countElements(conn, w)
+		if err != nil {
+			return held{}, err
 		}
+		versions = append(versions, held{len(rules) - n.fixedRules(), elements})
 	}
-	return numbers[0], nil
+	return same(versions)
 }
 
 // fingerprint returns the generation of the namespace's rules. The kernel

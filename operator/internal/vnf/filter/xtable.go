@@ -67,31 +67,35 @@ func newTable(name string, l layout) *table {
 	return &table{name: name, layout: l, established: -1, known: -1, invalid: -1, entered: -1, match: -1, unmatched: -1}
 }
 
-// filterTable returns the whole table: INPUT and OUTPUT empty, FORWARD with the rules.
-func filterTable(firewall *vnf.Firewall, p protocol) *table {
+// filterTable returns the whole table: INPUT and OUTPUT empty, FORWARD with the
+// rules. The one that looks packets up has the match lookup.
+func filterTable(firewall *vnf.Firewall, p protocol, lookup []byte) *table {
 	t := newTable(tableFilter, p.layout)
 	t.chain(hookInput)
 	t.policy(hookInput, xtAccept)
 	t.chain(hookForward)
 	if firewall.Mode == vnf.ModeStateful {
-		t.established = t.add(netip.Prefix{}, trackedMatch(conntrackState, stateEstablished|stateRelated, 0), standard(xtAccept))
-		t.known = t.add(netip.Prefix{}, trackedMatch(conntrackStatus, 0, statusConfirmed), standard(xtAccept))
-		t.invalid = t.add(netip.Prefix{}, trackedMatch(conntrackState, stateInvalid, 0), standard(xtDrop))
+		t.established = t.add(entry{match: trackedMatch(conntrackState, stateEstablished|stateRelated, 0), target: standard(xtAccept)})
+		t.known = t.add(entry{match: trackedMatch(conntrackStatus, 0, statusConfirmed), target: standard(xtAccept)})
+		t.invalid = t.add(entry{match: trackedMatch(conntrackState, stateInvalid, 0), target: standard(xtDrop)})
 	}
-	t.entered = t.add(netip.Prefix{}, nil, nil)
+	t.entered = t.add(entry{})
 	rules := firewall.Walk(p.ipv6)
 	for _, rule := range rules {
-		var ports []byte
-		if !rule.Source.IsValid() {
-			ports = udpMatch(rule.Ports)
+		e := entry{source: rule.Source, udp: firewall.MatchBy == vnf.MatchByPort, target: standard(xtVerdict(rule.Accept))}
+		switch {
+		case rule.Lookup:
+			e.match = lookup
+		case e.udp:
+			e.match = udpMatch(rule.Ports)
 		}
-		index := t.add(rule.Source, ports, standard(xtVerdict(rule.Accept)))
+		index := t.add(e)
 		if rule.Match {
 			t.match = index
 		}
 	}
 	policy := xtVerdict(firewall.DefaultPolicy == vnf.VerdictAccept)
-	t.unmatched = t.add(netip.Prefix{}, nil, standard(policy))
+	t.unmatched = t.add(entry{target: standard(policy)})
 	t.policy(hookForward, policy)
 	t.chain(hookOutput)
 	t.policy(hookOutput, xtAccept)
@@ -104,7 +108,7 @@ func filterTable(firewall *vnf.Firewall, p protocol) *table {
 func rawTable(l layout) *table {
 	t := newTable(tableRaw, l)
 	t.chain(hookPrerouting)
-	t.add(netip.Prefix{}, nil, noTrack())
+	t.add(entry{target: noTrack()})
 	t.policy(hookPrerouting, xtAccept)
 	t.chain(hookOutput)
 	t.policy(hookOutput, xtAccept)
@@ -127,41 +131,48 @@ func (t *table) chain(hook int) {
 // policy ends a chain: the last entry of a hook is its policy.
 func (t *table) policy(hook int, verdict int32) {
 	t.underflow[hook] = uint32(len(t.entries))
-	t.add(netip.Prefix{}, nil, standard(verdict))
+	t.add(entry{target: standard(verdict)})
 }
 
 // end adds the entry that closes a table.
 func (t *table) end() {
 	target := extension("ERROR", 0, make([]byte, 30))
 	copy(target[extensionBytes:], "ERROR")
-	t.add(netip.Prefix{}, nil, target)
+	t.add(entry{target: target})
 }
 
-// add appends an entry and returns its index. An entry without a target counts,
-// and the packet continues with the next one.
-func (t *table) add(source netip.Prefix, match, target []byte) int {
+// entry is one rule. Without a source it matches any, with udp only packets of
+// UDP. One without a target counts, and the packet continues with the next one.
+type entry struct {
+	source        netip.Prefix
+	udp           bool
+	match, target []byte
+}
+
+// add appends an entry and returns its index.
+func (t *table) add(e entry) int {
 	l := t.layout
-	if target == nil {
+	if e.target == nil {
 		// A verdict that is an offset jumps; the offset of the very next entry falls through.
-		target = standard(int32(len(t.entries) + l.headerBytes + len(match) + standardBytes))
+		e.target = standard(int32(len(t.entries) + l.headerBytes + len(e.match) + standardBytes))
 	}
-	entry := make([]byte, l.headerBytes, l.headerBytes+len(match)+len(target))
-	if source.IsValid() {
-		copy(entry, source.Addr().AsSlice())
-		mask := entry[2*l.addressBytes:]
-		for bit := range source.Bits() {
+	header := make([]byte, l.headerBytes, l.headerBytes+len(e.match)+len(e.target))
+	if e.source.IsValid() {
+		copy(header, e.source.Addr().AsSlice())
+		mask := header[2*l.addressBytes:]
+		for bit := range e.source.Bits() {
 			mask[bit/8] |= 0x80 >> (bit % 8)
 		}
 	}
-	if match != nil && extensionName(match) == "udp" {
-		binary.NativeEndian.PutUint16(entry[l.protocolAt:], unix.IPPROTO_UDP)
+	if e.udp {
+		binary.NativeEndian.PutUint16(header[l.protocolAt:], unix.IPPROTO_UDP)
 		if l.needsProtocolFlag {
-			entry[l.flagsAt] |= flagIPv6Protocol
+			header[l.flagsAt] |= flagIPv6Protocol
 		}
 	}
-	binary.NativeEndian.PutUint16(entry[l.offsetsAt:], uint16(l.headerBytes+len(match)))
-	binary.NativeEndian.PutUint16(entry[l.offsetsAt+2:], uint16(l.headerBytes+len(match)+len(target)))
-	t.entries = append(append(append(t.entries, entry...), match...), target...)
+	binary.NativeEndian.PutUint16(header[l.offsetsAt:], uint16(l.headerBytes+len(e.match)))
+	binary.NativeEndian.PutUint16(header[l.offsetsAt+2:], uint16(l.headerBytes+len(e.match)+len(e.target)))
+	t.entries = append(append(append(t.entries, header...), e.match...), e.target...)
 	t.number++
 	return t.number - 1
 }
@@ -175,16 +186,6 @@ func extension(name string, revision byte, data []byte) []byte {
 	bytes[extensionRevAt] = revision
 	copy(bytes[extensionBytes:], data)
 	return bytes
-}
-
-func extensionName(bytes []byte) string {
-	name := bytes[extensionNameAt:extensionRevAt]
-	for i, b := range name {
-		if b == 0 {
-			return string(name[:i])
-		}
-	}
-	return string(name)
 }
 
 // standard returns the target without a name: a verdict.
@@ -210,6 +211,19 @@ func udpMatch(ports vnf.PortRange) []byte {
 }
 
 const maxPort = 65_535
+
+// setMatch returns match set with --match-set for the source address or the
+// destination port (struct xt_set_info_match_v4, without its counters).
+func setMatch(index uint16, source bool) []byte {
+	const revision, bytes, dimensionAt, flagsAt, flagSource = 4, 48, 2, 3, 1 << 1
+	data := make([]byte, bytes)
+	binary.NativeEndian.PutUint16(data, index)
+	data[dimensionAt] = 1
+	if source {
+		data[flagsAt] = flagSource
+	}
+	return extension("set", revision, data)
+}
 
 // Bits of match conntrack (linux/netfilter/xt_conntrack.h).
 const (

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -65,13 +66,17 @@ func protocols() []protocol {
 func (x *xtables) load() error {
 	x.loaded = nil
 	for _, p := range protocols() {
+		lookup, err := x.loadSet(p)
+		if err != nil {
+			return err
+		}
 		if x.firewall.Mode == vnf.ModeStateless {
-			if err := p.replace(rawTable(p.layout)); err != nil {
+			if err := p.replace(rawTable(p.layout), missingXTables); err != nil {
 				return fmt.Errorf("loading table raw: %w", err)
 			}
 		}
-		t := filterTable(x.firewall, p)
-		if err := p.replace(t); err != nil {
+		t := filterTable(x.firewall, p, lookup)
+		if err := p.replace(t, x.missing()); err != nil {
 			return fmt.Errorf("loading table filter: %w", err)
 		}
 		x.loaded = append(x.loaded, loadedTable{p, t, len(t.entries)})
@@ -95,8 +100,9 @@ func (p protocol) info(table string) (info, error) {
 	}, nil
 }
 
-// replace swaps a whole table.
-func (p protocol) replace(t *table) error {
+// replace swaps a whole table. The error of a kernel that does not take it has
+// what may be missing.
+func (p protocol) replace(t *table, missing string) error {
 	before, err := p.info(t.name)
 	if err != nil {
 		return err
@@ -119,7 +125,7 @@ func (p protocol) replace(t *table) error {
 	put(tableNameBytes+52, uint32(before.entries))
 	binary.NativeEndian.PutUint64(buffer[tableNameBytes+56:], uint64(uintptr(unsafe.Pointer(&thrown[0]))))
 	if err := p.set(optionReplace, append(buffer, t.entries...)); err != nil {
-		return explain(fmt.Errorf("putting %d entries into x_tables: %w", t.number, err), missingXTables)
+		return explain(fmt.Errorf("putting %d entries into x_tables: %w", t.number, err), missing)
 	}
 	return nil
 }
@@ -155,28 +161,41 @@ func (p protocol) withSocket(do func(socket uintptr) unix.Errno) error {
 	return nil
 }
 
-func (x *xtables) count() (int, error) {
-	var numbers []int
+func (x *xtables) count() (held, error) {
+	var versions []held
 	for _, l := range x.loaded {
 		i, err := l.protocol.info(l.table.name)
 		if err != nil {
-			return 0, err
+			return held{}, err
 		}
-		numbers = append(numbers, i.entries-l.table.fixed)
+		elements, err := x.countElements(l.protocol)
+		if err != nil {
+			return held{}, err
+		}
+		versions = append(versions, held{i.entries - l.table.fixed, elements})
 	}
-	return same(numbers)
+	return same(versions)
 }
 
+// fingerprint returns the size of the tables, and of the sets.
 func (x *xtables) fingerprint() (string, error) {
-	var text string
+	var texts []string
 	for _, p := range protocols() {
 		i, err := p.info(tableFilter)
 		if err != nil {
 			return "", err
 		}
-		text += fmt.Sprintf("%d entries of %d bytes, ", i.entries, i.bytes)
+		texts = append(texts, fmt.Sprintf("%d entries of %d bytes", i.entries, i.bytes))
+		if !x.firewall.LooksUp() {
+			continue
+		}
+		elements, err := x.countElements(p)
+		if err != nil {
+			return "", err
+		}
+		texts = append(texts, fmt.Sprintf("a set of %d elements", elements))
 	}
-	return text[:len(text)-2], nil
+	return strings.Join(texts, ", "), nil
 }
 
 // counters reads the whole tables: the kernel offers no smaller request.
