@@ -254,11 +254,12 @@ struct resolver {
 	__u16 next_ipv4[2];
 	__u16 next_ipv6[8];
 	/* Kept by the program. */
-	__u64 next_mac; /* the next hop's first answer, its first octet lowest; 0: none yet */
-	__u64 answers;  /* requests that were answered */
+	__u64 next_mac;  /* the next hop's first answer, its first octet lowest; 0: none yet */
+	__u64 other_mac; /* the last different one that the next hop announced since; 0: none */
+	__u64 answers;   /* requests that were answered */
 };
 
-/* Distinguishes an answer from none. */
+/* Distinguishes a hardware address from none. */
 #define NEXT_MAC_KNOWN (1ULL << 63)
 
 /* All that is shared, mapped into user space as one piece: no system call and

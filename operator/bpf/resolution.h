@@ -16,9 +16,14 @@
 #define NEIGHBOR_ADVERTISEMENT 136
 /* Only a neighbor can send a packet with it (RFC 4861 section 7.1). */
 #define ND_HOP_LIMIT 255
+/* Type, code, checksum, flags and target, and the same with one option. */
+#define ND_BYTES 24
+#define ND_BYTES_WITH_OPTION 32
 #define OPTION_TARGET_MAC 2
-/* "Solicited" and "Override" (RFC 4861 section 4.4). */
-#define ND_FLAGS bpf_htons(0x6000)
+/* Flags of an advertisement (RFC 4861 section 4.4). */
+#define ND_SOLICITED bpf_htons(0x4000)
+/* "Router", "Solicited" and "Override": the port is the next hop of the device's routes. */
+#define ND_FLAGS bpf_htons(0xe000)
 
 /* Everything is in 16-bit words, because no larger one is aligned in a frame. */
 struct arp {
@@ -49,6 +54,9 @@ union resolution {
 /* What a frame is to the port at which it arrives. */
 enum { OF_NO_CONCERN = 0, IS_ANSWER, ASKS_ARP, ASKS_DISCOVERY };
 
+/* No action of a program. */
+#define FOREIGN (-1)
+
 static __always_inline int equal(const __u16 *a, const __u16 *b, int words)
 {
 	__u16 different = 0, any = 0;
@@ -66,11 +74,27 @@ static __always_inline void copy(__u16 *to, const __u16 *from, int words)
 		to[i] = from[i];
 }
 
-/* keep stores the first answer in one word, so that user space never reads half of one. */
-static __always_inline void keep(struct resolver *r, const __u16 *mac)
+/* is_unicast refuses what is no port's hardware address: a group's, and zero. The first octet
+ * is the lower one of the first word. */
+static __always_inline int is_unicast(const __u16 *mac)
 {
-	if (!*(volatile __u64 *)&r->next_mac)
-		*(volatile __u64 *)&r->next_mac = NEXT_MAC_KNOWN | (__u64)mac[2] << 32 | (__u64)mac[1] << 16 | mac[0];
+	return !(mac[0] & 1) && (mac[0] | mac[1] | mac[2]);
+}
+
+/* note keeps the first answer to the port, and the last address that differs from it, whether
+ * the next hop answered or announced it. Each is one word, so that user space never reads half
+ * of one. */
+static __always_inline void note(struct resolver *r, const __u16 *mac, int is_answer)
+{
+	__u64 this = NEXT_MAC_KNOWN | (__u64)mac[2] << 32 | (__u64)mac[1] << 16 | mac[0];
+	__u64 known = *(volatile __u64 *)&r->next_mac;
+
+	if (!is_unicast(mac))
+		return;
+	if (!known && is_answer)
+		*(volatile __u64 *)&r->next_mac = this;
+	else if (known && known != this)
+		*(volatile __u64 *)&r->other_mac = this;
 }
 
 static __always_inline int load(struct xdp_md *ctx, struct __sk_buff *skb, int is_skb, void *to, __u32 bytes)
@@ -78,7 +102,7 @@ static __always_inline int load(struct xdp_md *ctx, struct __sk_buff *skb, int i
 	return is_skb ? bpf_skb_load_bytes(skb, 0, to, bytes) : bpf_xdp_load_bytes(ctx, 0, to, bytes);
 }
 
-/* read_resolution reads a frame and says what it is to the port, and keeps an answer.
+/* read_resolution reads a frame and says what it is to the port, and notes an answer.
  * Checksums are not verified: what a wrong one would change is visible at once, as no
  * frame arrives. */
 static __always_inline int read_resolution(struct xdp_md *ctx, struct __sk_buff *skb, int is_skb, struct resolver *r, union resolution *f)
@@ -92,23 +116,29 @@ static __always_inline int read_resolution(struct xdp_md *ctx, struct __sk_buff 
 		if (a->hardware != ARP_ETHERNET || a->protocol != ETHERTYPE_IPV4 || a->lengths != ARP_LENGTHS)
 			return OF_NO_CONCERN;
 		if (a->operation == ARP_REQUEST && equal(a->target, r->ipv4, 2))
-			return ASKS_ARP;
-		if (a->operation != ARP_REPLY || !equal(a->sender, r->next_ipv4, 2))
+			return is_unicast(a->sender_mac) ? ASKS_ARP : OF_NO_CONCERN;
+		if (!equal(a->sender, r->next_ipv4, 2))
 			return OF_NO_CONCERN;
-		keep(r, a->sender_mac);
+		if (a->operation == ARP_REPLY)
+			note(r, a->sender_mac, equal(a->target, r->ipv4, 2));
+		else if (a->operation == ARP_REQUEST && equal(a->target, a->sender, 2))
+			note(r, a->sender_mac, 0); /* an announcement (RFC 5227 section 3) */
+		else
+			return OF_NO_CONCERN;
 		return IS_ANSWER;
 	}
 	if (a->type != ETHERTYPE_IPV6 || load(ctx, skb, is_skb, d, DISCOVERY_WITHOUT_OPTION))
 		return OF_NO_CONCERN;
-	if (d->next_header != PROTOCOL_ICMPV6 || d->hop_limit != ND_HOP_LIMIT || d->code)
+	if (d->next_header != PROTOCOL_ICMPV6 || d->hop_limit != ND_HOP_LIMIT || d->code || bpf_ntohs(d->length) < ND_BYTES)
 		return OF_NO_CONCERN;
 	/* Duplicate address detection asks from the unspecified address, which gets no answer. */
-	if (d->icmp_type == NEIGHBOR_SOLICITATION && equal(d->target, r->ipv6, 8) && equal(d->from, d->from, 8))
+	if (d->icmp_type == NEIGHBOR_SOLICITATION && equal(d->target, r->ipv6, 8) && equal(d->from, d->from, 8) && is_unicast(d->source))
 		return ASKS_DISCOVERY;
-	if (d->icmp_type != NEIGHBOR_ADVERTISEMENT || !equal(d->target, r->next_ipv6, 8) || load(ctx, skb, is_skb, d, sizeof(*d)))
+	if (d->icmp_type != NEIGHBOR_ADVERTISEMENT || !equal(d->target, r->next_ipv6, 8))
 		return OF_NO_CONCERN;
-	if (d->option == OPTION_TARGET_MAC && d->option_length == 1)
-		keep(r, d->option_mac);
+	if (bpf_ntohs(d->length) >= ND_BYTES_WITH_OPTION && !load(ctx, skb, is_skb, d, sizeof(*d)) &&
+	    d->option == OPTION_TARGET_MAC && d->option_length == 1)
+		note(r, d->option_mac, (d->flags[0] & ND_SOLICITED) && equal(d->to, r->ipv6, 8));
 	return IS_ANSWER;
 }
 
@@ -159,7 +189,7 @@ static __always_inline int answer(struct xdp_md *ctx, struct __sk_buff *skb, int
 		copy(d->source, r->mac, 3);
 		copy(d->to, d->from, 8);
 		copy(d->from, r->ipv6, 8);
-		d->length = bpf_htons(sizeof(*d) - 14 - 40);
+		d->length = bpf_htons(ND_BYTES_WITH_OPTION);
 		d->icmp_type = NEIGHBOR_ADVERTISEMENT;
 		d->flags[0] = ND_FLAGS;
 		d->flags[1] = 0;

@@ -295,15 +295,22 @@ int receive_vlan(struct __sk_buff *skb)
 /* ---- resolution of addresses ---- */
 
 // answer_request answers what "receive" passes on in native mode, and nothing goes further.
+// A request whose tag the NIC took out before "receive" saw it is foreign: there the port has
+// no tag.
 SEC("tc")
 int answer_request(struct __sk_buff *skb)
 {
 	__u32 direction = opaque(skb->ifindex == shared.receivers[REVERSE].port_ifindex);
-	int action = TC_ACT_SHOT;
+	int action = FOREIGN;
 
-	if (direction < DIRECTIONS)
-		resolve(0, skb, 1, direction, &action);
-	return action;
+	if (direction >= DIRECTIONS)
+		return TC_ACT_SHOT;
+	if (has_tag(skb, 0))
+		action = resolve_skb(skb, direction);
+	if (action != FOREIGN)
+		return action;
+	add(&shared.receivers[direction].foreign, 1);
+	return TC_ACT_SHOT;
 }
 
 // ask sends a request that user space has written.
@@ -315,8 +322,9 @@ int ask(struct xdp_md *ctx)
 
 /* ---- the inner veth pair ---- */
 
-// pass_request sends on the request of one of the ports.
-static __always_inline int pass_request(struct __sk_buff *skb)
+// pass_request sends on the request of one of the ports. It is separate for the same reason
+// as resolve_xdp.
+static __noinline int pass_request(struct __sk_buff *skb)
 {
 	union resolution frame = {};
 

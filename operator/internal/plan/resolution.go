@@ -137,3 +137,30 @@ func checkMACAddresses(in Input) error {
 	}
 	return nil
 }
+
+// checkDiscovery refuses neighbor discovery across a bridging firewall that drops it. By address its rules accept the
+// traffic's networks, and by port UDP; a machine asks from its link-local address. ARP is not IP, so it passes.
+func checkDiscovery(in Input) error {
+	experiment := in.Run.Spec.Experiment
+	if experiment.Traffic.IPFamily != v1alpha1.FamilyIPv6 || !limitsOf(in.Testbed).Resolution {
+		return nil
+	}
+	for i, function := range experiment.Chain {
+		if !isBridging(function) {
+			continue
+		}
+		west, east := endsOf(experiment.Chain, i)
+		firewall := firewallOf(function, experiment)
+		if firewall.Mode == vnf.ModeNone || firewall.DefaultPolicy == vnf.VerdictAccept || !asks(experiment.Chain, west) && !asks(experiment.Chain, east) {
+			continue
+		}
+		if !asks(experiment.Chain, west) {
+			west = east
+		}
+		return fail(v1alpha1.ReasonIncompatibleAttachments,
+			fmt.Sprintf("set defaultPolicy Accept of %q, or addressResolution Static of %q and static neighbors in it", function.Name, experiment.Chain[west].Name),
+			"function %q resolves addresses by neighbor discovery, and the bridging firewall %q between it and the next machine drops that (defaultPolicy Drop)",
+			experiment.Chain[west].Name, function.Name)
+	}
+	return nil
+}

@@ -186,3 +186,43 @@ func TestFixedMACAddressesRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestDiscoveryAcrossABridge checks which bridging firewalls neighbor discovery does not pass.
+func TestDiscoveryAcrossABridge(t *testing.T) {
+	dynamic, bridged := v1alpha1.AddressResolutionDynamic, v1alpha1.ForwardingBridged
+	for name, c := range map[string]struct {
+		firewall   v1alpha1.Firewall
+		family     v1alpha1.IPFamily
+		resolution v1alpha1.AddressResolution
+		refused    bool
+	}{
+		"by default":              {firewall: v1alpha1.Firewall{}, family: v1alpha1.FamilyIPv6, resolution: dynamic, refused: true},
+		"without state":           {firewall: v1alpha1.Firewall{Mode: v1alpha1.FirewallStateless}, family: v1alpha1.FamilyIPv6, resolution: dynamic, refused: true},
+		"policy Accept":           {firewall: v1alpha1.Firewall{DefaultPolicy: v1alpha1.VerdictAccept}, family: v1alpha1.FamilyIPv6, resolution: dynamic},
+		"no filter":               {firewall: v1alpha1.Firewall{Mode: v1alpha1.FirewallNone}, family: v1alpha1.FamilyIPv6, resolution: dynamic},
+		"IPv4":                    {firewall: v1alpha1.Firewall{}, family: v1alpha1.FamilyIPv4, resolution: dynamic},
+		"static":                  {firewall: v1alpha1.Firewall{}, family: v1alpha1.FamilyIPv6, resolution: v1alpha1.AddressResolutionStatic},
+		"the default of a router": {firewall: v1alpha1.Firewall{}, family: v1alpha1.FamilyIPv6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, bridge := range []int{0, 1} {
+				in := plantest.Input(2)
+				in.Run.Spec.Experiment.Traffic.IPFamily = c.family
+				chain := in.Run.Spec.Experiment.Chain
+				c.firewall.Forwarding = bridged
+				chain[bridge].Name, chain[bridge].Function, chain[bridge].Firewall = "bridge", v1alpha1.FunctionFirewall, &c.firewall
+				chain[1-bridge].Name, chain[1-bridge].AddressResolution = "asks", c.resolution
+				_, err := plan.Make(in)
+				if !c.refused {
+					if err != nil {
+						t.Errorf("refused: %v", err)
+					}
+					continue
+				}
+				if got := measure.ReasonOf(err); got != v1alpha1.ReasonIncompatibleAttachments || !strings.Contains(err.Error(), `"asks"`) || !strings.Contains(err.Error(), `"bridge"`) {
+					t.Errorf("reason %q: %v", got, err)
+				}
+			}
+		})
+	}
+}

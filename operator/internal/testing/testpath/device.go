@@ -244,7 +244,7 @@ func deviceAddresses(is4 bool) (west, east netip.Addr) {
 	return netip.MustParsePrefix(deviceWestIPv6).Addr(), netip.MustParsePrefix(deviceEastIPv6).Addr()
 }
 
-// Forget removes all of the device's neighbor entries.
+// Forget removes the device's neighbor entries.
 func (p *Path) Forget() error {
 	return Do(p.Device, func() error {
 		for _, name := range []string{DeviceWest, DeviceEast} {
@@ -257,8 +257,9 @@ func (p *Path) Forget() error {
 				return err
 			}
 			for _, entry := range entries {
-				// Entries of multicast groups need no resolution.
-				if entry.State&netlink.NUD_NOARP != 0 {
+				// Entries of multicast groups need no resolution, and with one that is being resolved
+				// the kernel would drop the frames that wait for it.
+				if entry.State&(netlink.NUD_NOARP|netlink.NUD_INCOMPLETE) != 0 {
 					continue
 				}
 				if err := netlink.NeighDel(&entry); err != nil && !errors.Is(err, unix.ENOENT) {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -92,6 +93,11 @@ type Driver struct {
 	// moderated is what Close restores, by moderationSocket.
 	moderated        []moderation
 	moderationSocket int
+	// groups are the multicast groups that Close leaves.
+	groups []membership
+	// others are the hardware addresses that the next hops announced, after others had answered, before
+	// the first trial: the last one of each port.
+	others [2]net.HardwareAddr
 
 	cpus []int
 	// starves is true where the kernel may leave work of the transmitting CPUs to a thread that never runs.
@@ -147,6 +153,7 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 			return nil, err
 		}
 	}
+	d.noteOthers()
 	return d, nil
 }
 
@@ -167,7 +174,7 @@ func (d *Driver) Close() error {
 		d.inner[i] = nil
 	}
 	failed = append(failed, d.detachReceivers())
-	failed = append(failed, d.closeModeration(), d.state.unmap())
+	failed = append(failed, d.leaveGroups(), d.closeModeration(), d.state.unmap())
 	if d.collection != nil {
 		d.collection.Close()
 		d.collection = nil

@@ -1,16 +1,22 @@
 package xdp
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"sync/atomic"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/measure"
+	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/headers"
 )
 
@@ -69,9 +75,10 @@ func putWords(words []uint16, octets []byte) {
 	}
 }
 
-// attachAnswerers puts the program that answers on the ports with addresses. The program that receives
-// tagged frames answers by itself.
+// attachAnswerers puts the program that answers on the ports with addresses, and lets them receive what it answers.
+// The program that receives tagged frames answers by itself.
 func (d *Driver) attachAnswerers() error {
+	d.joinGroups()
 	if d.config.Path.HasVLAN() {
 		return nil
 	}
@@ -91,6 +98,56 @@ func (d *Driver) attachAnswerers() error {
 		if fallback != "" {
 			d.description.Fallbacks = append(d.description.Fallbacks, fallback)
 		}
+	}
+	return nil
+}
+
+// membership is a multicast group on Ethernet that a port was joined to.
+type membership struct {
+	port  string
+	group net.HardwareAddr
+}
+
+// joinGroups lets the ports receive solicitations for their own addresses, which go to a multicast group: a network
+// card passes on only those that it knows. No report (MLD) says so to a switch.
+func (d *Driver) joinGroups() {
+	for _, p := range d.config.Path.Ports {
+		address := p.Address(false)
+		if !address.IsValid() {
+			continue
+		}
+		joined := membership{p.Interface, solicitedMAC(address)}
+		if err := joined.set(d.moderationSocket, unix.SIOCADDMULTI); err != nil {
+			d.fallBack("%s may not see that a device asks for %s over IPv6, as it cannot be joined to the group %s: %v", p.Interface, address, joined.group, err)
+			continue
+		}
+		d.groups = append(d.groups, joined)
+	}
+}
+
+// leaveGroups undoes it; the ports may be gone.
+func (d *Driver) leaveGroups() (err error) {
+	for _, joined := range d.groups {
+		if failed := joined.set(d.moderationSocket, unix.SIOCDELMULTI); failed != nil && !isMissing(failed) {
+			err = errors.Join(err, fmt.Errorf("taking %q out of the group %s: %w", joined.port, joined.group, failed))
+		}
+	}
+	d.groups = nil
+	return err
+}
+
+// set joins the group or leaves it. The socket is of the port's network namespace.
+func (m membership) set(socket int, request uintptr) error {
+	var ifreq struct {
+		name    [unix.IFNAMSIZ]byte
+		family  uint16
+		address [14]byte
+		_       [8]byte
+	}
+	copy(ifreq.name[:unix.IFNAMSIZ-1], m.port)
+	copy(ifreq.address[:], m.group)
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(socket), request, uintptr(unsafe.Pointer(&ifreq))); errno != 0 {
+		return errno
 	}
 	return nil
 }
@@ -154,7 +211,36 @@ func protocolOf(address netip.Addr) string {
 
 // answered returns the hardware address of a port's next hop, and nil before there is an answer.
 func (d *Driver) answered(port int) net.HardwareAddr {
-	word := atomic.LoadUint64(&d.resolver(port).NextMac)
+	return hardwareAddress(&d.resolver(port).NextMac)
+}
+
+// announced returns the last other hardware address that a port's next hop announced after its answer, and nil for none.
+func (d *Driver) announced(port int) net.HardwareAddr {
+	return hardwareAddress(&d.resolver(port).OtherMac)
+}
+
+// noteOthers reports next hops that two machines, or two ports of one, claim to be. It is known when probe frames have
+// come back: other answers arrive until then.
+func (d *Driver) noteOthers() {
+	for i, s := range d.streams {
+		if d.others[i] = d.announced(i); s != nil && d.others[i] != nil {
+			d.fallBack("%s and %s both answer for %s at %s: frames go to the first",
+				s.DestinationMAC, d.others[i], d.config.Path.Ports[i].NextHop, d.ports[i].name)
+		}
+	}
+}
+
+// doubtNextHop doubts a direction whose next hop has announced another hardware address since the path was opened.
+func (d *Driver) doubtNextHop(all *frames.Doubts, o measure.DirectionOutcome) {
+	i := frames.Index(o.Direction)
+	if other := d.announced(i); !bytes.Equal(other, d.others[i]) {
+		all.Add(measure.DoubtUnaccounted, false, "%s: %s says now that it has the hardware address %s; frames go to %s, which it had when the path was opened",
+			o.Direction, d.config.Path.Ports[i].NextHop, other, d.streams[i].DestinationMAC)
+	}
+}
+
+func hardwareAddress(kept *uint64) net.HardwareAddr {
+	word := atomic.LoadUint64(kept)
 	if word&nextMACKnown == 0 {
 		return nil
 	}
@@ -163,8 +249,12 @@ func (d *Driver) answered(port int) net.HardwareAddr {
 
 // ask sends a request once.
 func (d *Driver) ask(port int, way string, frame []byte) error {
-	if _, err := d.takeWay(way); err != nil {
+	fallback, err := d.takeWay(way)
+	if err != nil {
 		return err
+	}
+	if fallback != "" {
+		d.description.Fallbacks = append(d.description.Fallbacks, fallback)
 	}
 	d.state.AskIfindex = d.state.Transmitters[port].RedirectIfindex
 	s := sender{program: d.collection.Programs[trafficProgAsk].FD(), frame: frame}
@@ -200,12 +290,18 @@ func arpRequest(mac net.HardwareAddr, own, next netip.Addr) []byte {
 	return append(frame, make([]byte, minFrame-len(frame))...)
 }
 
+// solicitedMAC returns the group on Ethernet to which solicitations for an address go (RFC 2464 section 7).
+func solicitedMAC(address netip.Addr) net.HardwareAddr {
+	a := address.As16()
+	return net.HardwareAddr{0x33, 0x33, 0xff, a[13], a[14], a[15]}
+}
+
 // solicitation returns a neighbor solicitation (RFC 4861 section 4.3), sent to the multicast address of its target.
 func solicitation(mac net.HardwareAddr, own, next netip.Addr) []byte {
 	const hopLimit, icmpBytes, protocolICMPv6, kind, sourceOption = 255, 32, 58, 135, 1
 	target := next.As16()
 	group := [16]byte{0xff, 0x02, 11: 1, 12: 0xff, 13: target[13], 14: target[14], 15: target[15]}
-	frame := append([]byte{0x33, 0x33, 0xff, target[13], target[14], target[15]}, mac...)
+	frame := append(solicitedMAC(next), mac...)
 	frame = binary.BigEndian.AppendUint16(frame, headers.EtherTypeIPv6)
 	ip := append([]byte{0x60, 0, 0, 0, 0, icmpBytes, protocolICMPv6, hopLimit}, own.AsSlice()...)
 	ip = append(ip, group[:]...)

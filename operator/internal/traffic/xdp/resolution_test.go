@@ -3,6 +3,7 @@ package xdp
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -85,6 +86,9 @@ func TestDeviceWithoutStaticNeighbors(t *testing.T) {
 						if foreign := d.state.Receivers[1-i].Foreign; foreign > 2 && foreign >= answered {
 							t.Errorf("port %d answered %d requests and counted %d frames as foreign", i, answered, foreign)
 						}
+					}
+					if c.config.withoutTCX && !slices.ContainsFunc(d.Description().Fallbacks, func(f string) bool { return strings.Contains(f, "vbi") }) {
+						t.Errorf("the fallbacks %q do not have the inner pair's", d.Description().Fallbacks)
 					}
 					if err := d.Close(); err != nil {
 						t.Fatal(err)

@@ -82,6 +82,7 @@ type trafficResolver struct {
 	NextIpv6 [8]uint16
 	_        [2]byte
 	NextMac  uint64
+	OtherMac uint64
 	Answers  uint64
 }
 
@@ -132,7 +133,7 @@ type trafficState struct {
 	Zero         uint64
 	Resolvers    [2]trafficResolver
 	AskIfindex   uint32
-	_            [52]byte
+	_            [36]byte
 }
 
 type trafficTransmitter struct {

@@ -120,8 +120,15 @@ func (f *Function) silenceIPv6(port vnf.Port, link netlink.Link) error {
 	if err != nil {
 		return err
 	}
+	wanted, err := addressesOf(port)
+	if err != nil {
+		return err
+	}
 	for _, address := range addresses {
-		if !address.IP.IsLinkLocalUnicast() {
+		// applyAddresses set one with this flag before, and the kernel's own has it not.
+		kept := address.Flags&unix.IFA_F_NODAD != 0 &&
+			slices.ContainsFunc(wanted, func(p netip.Prefix) bool { return ipNet(p).String() == address.IPNet.String() })
+		if !address.IP.IsLinkLocalUnicast() || kept {
 			continue
 		}
 		f.log.Info("removing address", "port", port.Name, "address", address.IPNet.String())
@@ -134,17 +141,13 @@ func (f *Function) silenceIPv6(port vnf.Port, link netlink.Link) error {
 
 // addressesOf returns the port's addresses. A port that asks has a link-local one too: from it the
 // kernel asks for the next hop of a packet that it forwards.
-func addressesOf(port vnf.Port) []netip.Prefix {
+func addressesOf(port vnf.Port) ([]netip.Prefix, error) {
 	hasIPv6 := slices.ContainsFunc(port.Addresses, func(p netip.Prefix) bool { return p.Addr().Is6() })
 	if port.Resolution != vnf.ResolutionAsks || !hasIPv6 {
-		return port.Addresses
+		return port.Addresses, nil
 	}
 	address, err := linkLocal(port.MAC)
-	if err != nil {
-		// A configuration that was checked has a hardware address.
-		return port.Addresses
-	}
-	return append(slices.Clone(port.Addresses), address)
+	return append(slices.Clone(port.Addresses), address), err
 }
 
 // linkLocal returns the address of a port by RFC 4291 appendix A.
@@ -158,7 +161,11 @@ func linkLocal(text string) (netip.Prefix, error) {
 }
 
 func (f *Function) applyAddresses(port vnf.Port, link netlink.Link) error {
-	for _, prefix := range addressesOf(port) {
+	addresses, err := addressesOf(port)
+	if err != nil {
+		return err
+	}
+	for _, prefix := range addresses {
 		f.log.Info("setting address", "port", port.Name, "interface", link.Attrs().Name, "address", prefix.String())
 		address := &netlink.Addr{IPNet: ipNet(prefix)}
 		if prefix.Addr().Is6() {

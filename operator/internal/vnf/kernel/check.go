@@ -106,8 +106,12 @@ func checkAddresses(port vnf.Port, link netlink.Link) error {
 	for _, address := range addresses {
 		flags[address.IPNet.String()] = address.Flags
 	}
+	wanted, err := addressesOf(port)
+	if err != nil {
+		return err
+	}
 	var problems []error
-	for _, want := range addressesOf(port) {
+	for _, want := range wanted {
 		found, ok := flags[ipNet(want).String()]
 		switch {
 		case !ok:

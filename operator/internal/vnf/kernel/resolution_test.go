@@ -3,6 +3,8 @@
 package kernel_test
 
 import (
+	"bytes"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"vnfbench.io/operator/internal/vnf"
+	"vnfbench.io/operator/internal/vnf/kernel"
 )
 
 // withoutNeighbors removes the static neighbors of a port that asks for them.
@@ -31,8 +34,12 @@ func TestRoutersResolveEachOther(t *testing.T) {
 			c.apply(t)
 			c.cross(t)
 			for i, namespace := range c.namespaces {
-				// A second time changes nothing.
-				namespace.Must(t, c.function(i).Apply)
+				// A second time changes nothing, also of the link-local address from which a port asks.
+				var log bytes.Buffer
+				namespace.Must(t, kernel.New(c.configs[i], "", slog.New(slog.NewTextHandler(&log, nil))).Apply)
+				if strings.Contains(log.String(), "removing address") {
+					t.Errorf("function %d: %s", i, log.String())
+				}
 				namespace.Must(t, c.function(i).Check)
 			}
 			c.cross(t)
