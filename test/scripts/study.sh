@@ -15,6 +15,8 @@ trap 'exit 130' INT
 # Some studies have virtual machines in their lab size.
 machines=
 if grep -rq 'runtime: VirtualMachine' "$folder/lab"; then machines=KUBEVIRT=1; fi
+# The traffic pod of most studies has a core that nothing else uses.
+export VNFBENCH_LAB_CPU_MANAGER=static
 # shellcheck source=test/scripts/with-lab.sh
 . test/scripts/with-lab.sh ${machines:+"$machines"}
 namespace=vnfbench-studies

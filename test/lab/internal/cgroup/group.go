@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,8 +48,8 @@ func prepare(h Hierarchy) error {
 	if h.Unified() {
 		return enableControllers(parent)
 	}
-	if _, err := os.Stat(filepath.Join(h.Dir, "cpuset.cpus")); err != nil {
-		return nil // not the cpuset hierarchy
+	if !h.cpuset() {
+		return nil
 	}
 	// A new version 1 cpuset is empty and accepts no process.
 	for _, name := range []string{"cpuset.cpus", "cpuset.mems"} {
@@ -77,9 +78,10 @@ func enableControllers(dir string) error {
 }
 
 // Enter moves the calling process into the node's groups and gives the calling
-// thread a control group namespace that begins there. The caller has locked
-// the thread and replaces the process afterwards.
-func Enter(plan []Hierarchy) error {
+// thread a control group namespace that begins there. The process, and what it starts, may use
+// the named CPUs alone, such as "0": all of them where cpus is empty. Groups next to its own, such as
+// those of pods, keep all CPUs. The caller has locked the thread and replaces the process afterwards.
+func Enter(plan []Hierarchy, cpus string) error {
 	for _, h := range plan {
 		if err := write(filepath.Join(h.Dir, "cgroup.procs"), "0"); err != nil {
 			return fmt.Errorf("joining a control group: %w", err)
@@ -89,23 +91,46 @@ func Enter(plan []Hierarchy) error {
 		return fmt.Errorf("creating a control group namespace: %w", err)
 	}
 	for _, h := range plan {
-		if !h.Unified() {
-			continue
-		}
-		// Processes are in a leaf, so that the kubelet can give controllers to the groups next to
-		// it.
-		leaf := filepath.Join(h.Dir, "init")
-		if err := os.MkdirAll(leaf, 0o755); err != nil {
-			return fmt.Errorf("creating a control group: %w", err)
-		}
-		if err := write(filepath.Join(leaf, "cgroup.procs"), "0"); err != nil {
+		if err := enterLeaf(h, cpus); err != nil {
 			return fmt.Errorf("joining a control group: %w", err)
-		}
-		if err := enableControllers(h.Dir); err != nil {
-			return err
 		}
 	}
 	return nil
+}
+
+// enterLeaf moves the calling process into a group below the node's where it must not be in that itself: on
+// version 2, so that the kubelet can give controllers to the groups next to it, and where its CPUs are
+// not the node's.
+func enterLeaf(h Hierarchy, cpus string) error {
+	confine := cpus != "" && h.cpuset()
+	if !h.Unified() && !confine {
+		return nil
+	}
+	leaf := filepath.Join(h.Dir, "init")
+	if err := os.MkdirAll(leaf, 0o755); err != nil {
+		return err
+	}
+	// On version 1 the leaf has the node's CPUs and memory (cgroup.clone_children). On version 2 its files are there
+	// once the controller is given to it, which needs the process to have left the node's group.
+	if h.Unified() {
+		if err := errors.Join(write(filepath.Join(leaf, "cgroup.procs"), "0"), enableControllers(h.Dir)); err != nil {
+			return err
+		}
+	}
+	if confine {
+		if err := write(filepath.Join(leaf, "cpuset.cpus"), cpus); err != nil {
+			return err
+		}
+	}
+	if !h.Unified() {
+		return write(filepath.Join(leaf, "cgroup.procs"), "0")
+	}
+	return nil
+}
+
+// cpuset reports whether the hierarchy shares out CPUs.
+func (h Hierarchy) cpuset() bool {
+	return h.Unified() || slices.Contains(strings.Split(h.Options, ","), "cpuset")
 }
 
 // Mount mounts the hierarchies below dir, as the calling thread's control

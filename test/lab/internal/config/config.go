@@ -19,6 +19,15 @@ type Node struct {
 	CPUManager string `json:"cpuManager"`
 }
 
+// DaemonCPUs returns the CPUs that the node's daemons may use, "" for all. With the static policy it is the first one: the
+// kubelet gives no pod this one alone, so that a pod with a dedicated CPU shares it with none of them.
+func (n Node) DaemonCPUs() string {
+	if n.CPUManager == "static" {
+		return "0"
+	}
+	return ""
+}
+
 // Addresses of the cluster. Every lab has a separate network namespace, so they never conflict.
 const (
 	NodeIP        = "172.30.0.2"

@@ -27,7 +27,7 @@ func enter(specPath string) error {
 	if err != nil {
 		return err
 	}
-	if err := cgroup.Enter(spec.Cgroups); err != nil {
+	if err := cgroup.Enter(spec.Cgroups, spec.Node.DaemonCPUs()); err != nil {
 		return err
 	}
 	if err := buildTree(spec, specPath); err != nil {
