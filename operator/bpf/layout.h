@@ -244,6 +244,24 @@ struct slot {
 #define SLOT_BUCKET_BITS 7
 #define SLOT_BUCKETS ((BUCKETS >> SLOT_BUCKET_BITS) + 1)
 
+/* What a port answers ARP and neighbor discovery for, and whom it asks. Addresses are
+ * in network order; 0: none. */
+struct resolver {
+	/* Set when the programs are loaded. */
+	__u16 mac[3];
+	__u16 ipv4[2];
+	__u16 ipv6[8];
+	__u16 next_ipv4[2];
+	__u16 next_ipv6[8];
+	/* Kept by the program. */
+	__u64 next_mac;  /* the next hop's first answer, its first octet lowest; 0: none yet */
+	__u64 other_mac; /* the last different one that the next hop announced since; 0: none */
+	__u64 answers;   /* requests that were answered */
+};
+
+/* Distinguishes a hardware address from none. */
+#define NEXT_MAC_KNOWN (1ULL << 63)
+
 /* All that is shared, mapped into user space as one piece: no system call and
  * no copy to set a trial up or to read its result. */
 struct state {
@@ -259,6 +277,8 @@ struct state {
 	struct slot slots[DIRECTIONS][SLOTS];
 	__u32 slot_delays[DIRECTIONS][SLOTS][SLOT_BUCKETS];
 	__u64 zero; /* always; see cell() */
+	struct resolver resolvers[DIRECTIONS]; /* of the port at which the direction arrives */
+	__u32 ask_ifindex; /* where requests leave */
 };
 
 #endif

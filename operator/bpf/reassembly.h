@@ -93,7 +93,8 @@ static __always_inline void repeat_of(struct receiver *r, struct packet *packet,
 	}
 }
 
-/* take_fragment counts a fragment, and returns whether it completes its packet.
+/* take_fragment counts a fragment, and returns whether it completes its packet; below 0
+ * for a frame that is none.
  * A fragment with the bounds that it was sent with has a bit, so it adds nothing
  * if it comes again. The bytes of others can only be added up. */
 static __always_inline int take_fragment(struct xdp_md *ctx, struct receiver *r, __u32 direction, struct signature *s)
@@ -110,8 +111,7 @@ static __always_inline int take_fragment(struct xdp_md *ctx, struct receiver *r,
 		add(&r->unknown_fragments, 1);
 		return 0;
 	default:
-		add(&r->foreign, 1);
-		return 0;
+		return -1;
 	}
 	if (s->key != r->key) {
 		not_of_trial(r, s->key);

@@ -164,6 +164,7 @@ static __always_inline void in_slot(struct receiver *r, __u32 direction, __u64 d
 }
 
 #include "reassembly.h"
+#include "resolution.h"
 
 // pull_signature makes all that read_signature looks at readable: some drivers
 // leave what is after the headers in other pages. The barriers make the compiler
@@ -191,9 +192,46 @@ static __always_inline int has_tag(const struct __sk_buff *skb, __u32 vlan)
 	return skb->vlan_present && skb->vlan_proto == ETHERTYPE_VLAN && (skb->vlan_tci & VLAN_ID_MASK) == vlan;
 }
 
-// take_in drops every frame, counted or not: the stack must not answer a foreign
-// one on the measured path. Which kind of context it has is a constant in each
-// call. An skb's frame comes without its tag, which must be the port's.
+// resolve looks at a frame without a signature. It returns what to do with it, and FOREIGN
+// for one that is neither a request nor an answer. In native mode an XDP program cannot
+// answer at a port whose peer takes no XDP frames, so it passes a request on to the tc
+// program answer_request. In generic mode it answers: what it transmits is an ordinary
+// packet, but one that it passes on can lose its Ethernet header before the tc program
+// (seen with Linux 6.18 on a veth port).
+static __always_inline int resolve(struct xdp_md *ctx, struct __sk_buff *skb, int is_skb, __u32 direction)
+{
+	union resolution frame = {};
+	struct resolver *r;
+	int concern;
+
+	direction = opaque(direction);
+	if (direction >= DIRECTIONS)
+		return FOREIGN;
+	r = &shared.resolvers[direction];
+	concern = read_resolution(ctx, skb, is_skb, r, &frame);
+	if (concern == OF_NO_CONCERN)
+		return FOREIGN;
+	if (concern == IS_ANSWER)
+		return is_skb ? TC_ACT_SHOT : XDP_DROP;
+	return is_skb || generic ? answer(ctx, skb, is_skb, r, &frame, concern) : XDP_PASS;
+}
+
+// The functions that are called are separate: inside of "receive" they would take registers
+// from what is done for each test frame.
+static __noinline int resolve_xdp(struct xdp_md *ctx, __u32 direction)
+{
+	return resolve(ctx, 0, 0, direction);
+}
+
+static __noinline int resolve_skb(struct __sk_buff *skb, __u32 direction)
+{
+	return resolve(0, skb, 1, direction);
+}
+
+// take_in drops every frame, counted or not, except for requests for the port's
+// hardware address: the stack must not answer a foreign one on the measured path. Which
+// kind of context it has is a constant in each call. An skb's frame comes without its
+// tag, which must be the port's.
 static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, int is_skb)
 {
 	int drop = is_skb ? TC_ACT_SHOT : XDP_DROP;
@@ -209,11 +247,20 @@ static __always_inline int take_in(struct xdp_md *ctx, struct __sk_buff *skb, in
 	r = &shared.receivers[direction];
 	if (is_skb ? !has_tag(skb, r->vlan) || !pull_signature(skb) || !read_signature((void *)(long)skb->data, (void *)(long)skb->data_end, &s)
 		: !read_signature((void *)(long)ctx->data, (void *)(long)ctx->data_end, &s)) {
-		if (is_skb || !r->chunk) {
+		int complete = is_skb || !r->chunk ? -1 : take_fragment(ctx, r, direction, &s);
+
+		if (complete < 0) {
+			int action = FOREIGN;
+
+			if (!is_skb)
+				action = resolve_xdp(ctx, direction);
+			else if (has_tag(skb, r->vlan))
+				action = resolve_skb(skb, direction);
+			if (action != FOREIGN)
+				return action;
 			add(&r->foreign, 1);
-			return drop;
 		}
-		if (!take_fragment(ctx, r, direction, &s))
+		if (complete <= 0)
 			return drop;
 	} else if (s.key != r->key) {
 		not_of_trial(r, s.key);

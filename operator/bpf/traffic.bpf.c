@@ -37,6 +37,9 @@ char program_license[] SEC("license") = "Dual MIT/GPL";
 // every atomic operation.
 const volatile __u8 several_cpus = 1;
 
+// Whether "receive" runs in generic mode.
+const volatile __u8 generic = 0;
+
 struct state shared;
 
 static __always_inline void add(__u64 *counter, __u64 n)
@@ -289,10 +292,54 @@ int receive_vlan(struct __sk_buff *skb)
 	return take_in(0, skb, 1);
 }
 
+/* ---- resolution of addresses ---- */
+
+// answer_request answers what "receive" passes on in native mode, and nothing goes further.
+// A request whose tag the NIC took out before "receive" saw it is foreign: there the port has
+// no tag.
+SEC("tc")
+int answer_request(struct __sk_buff *skb)
+{
+	__u32 direction = opaque(skb->ifindex == shared.receivers[REVERSE].port_ifindex);
+	int action = FOREIGN;
+
+	if (direction >= DIRECTIONS)
+		return TC_ACT_SHOT;
+	if (has_tag(skb, 0))
+		action = resolve_skb(skb, direction);
+	if (action != FOREIGN)
+		return action;
+	add(&shared.receivers[direction].foreign, 1);
+	return TC_ACT_SHOT;
+}
+
+// ask sends a request that user space has written.
+SEC("xdp")
+int ask(struct xdp_md *ctx)
+{
+	return bpf_redirect(shared.ask_ifindex, 0);
+}
+
 /* ---- the inner veth pair ---- */
 
-// pass_on counts this trial's frames and sends only them to the port, so that
-// the pair's own multicast reports never reach the measured path.
+// pass_request sends on the request of one of the ports. It is separate for the same reason
+// as resolve_xdp.
+static __noinline int pass_request(struct __sk_buff *skb)
+{
+	union resolution frame = {};
+
+	if (bpf_skb_load_bytes(skb, 0, &frame, sizeof(frame.arp)) ||
+	    (frame.arp.type == ETHERTYPE_IPV6 && bpf_skb_load_bytes(skb, 0, &frame, DISCOVERY_WITHOUT_OPTION)))
+		return TC_ACT_SHOT;
+	if (asks_next_hop(&shared.resolvers[REVERSE], &frame))
+		return bpf_redirect(shared.receivers[REVERSE].port_ifindex, 0);
+	if (asks_next_hop(&shared.resolvers[FORWARD], &frame))
+		return bpf_redirect(shared.receivers[FORWARD].port_ifindex, 0);
+	return TC_ACT_SHOT;
+}
+
+// pass_on counts this trial's frames and sends only them and the ports' own requests to
+// the port, so that the pair's own multicast reports never reach the measured path.
 SEC("tc")
 int pass_on(struct __sk_buff *skb)
 {
@@ -302,7 +349,7 @@ int pass_on(struct __sk_buff *skb)
 
 	if (!read_signature((void *)(long)skb->data, (void *)(long)skb->data_end, &s) &&
 	    read_fragment((void *)(long)skb->data, (void *)(long)skb->data_end, &s, &span) != FRAGMENT_READ)
-		return TC_ACT_SHOT;
+		return pass_request(skb);
 	t = &shared.transmitters[s.key & 1];
 	if (s.key != t->key)
 		return TC_ACT_SHOT;

@@ -18,17 +18,15 @@ import (
 )
 
 // guestConfiguration is the user data that the project's own guest reads, with placeholders for the
-// plan's values.
+// plan's values. It resolves the generator's addresses, and answers for its own.
 const guestConfiguration = `{"function": "Router", "name": "{{ .Name }}",
 "ports": [
-  {"name": "west", "mac": "{{ .West.MAC }}", "mtuBytes": {{ .West.MTUBytes }}, "addresses": ["{{ .West.AddressIPv4 }}", "{{ .West.AddressIPv6 }}"]},
-  {"name": "east", "mac": "{{ .East.MAC }}", "mtuBytes": {{ .East.MTUBytes }}, "addresses": ["{{ .East.AddressIPv4 }}", "{{ .East.AddressIPv6 }}"]}],
+  {"name": "west", "mac": "{{ .West.MAC }}", "mtuBytes": {{ .West.MTUBytes }}, "resolution": "Asks", "addresses": ["{{ .West.AddressIPv4 }}", "{{ .West.AddressIPv6 }}"]},
+  {"name": "east", "mac": "{{ .East.MAC }}", "mtuBytes": {{ .East.MTUBytes }}, "resolution": "Asks", "addresses": ["{{ .East.AddressIPv4 }}", "{{ .East.AddressIPv6 }}"]}],
 "routes": [
   {"destination": "{{ .West.NetworkIPv4 }}", "via": "{{ .West.NextHopIPv4 }}", "port": "west"},
   {"destination": "{{ .East.NetworkIPv4 }}", "via": "{{ .East.NextHopIPv4 }}", "port": "east"}],
-"neighbors": [
-  {"address": "{{ .West.NextHopIPv4 }}", "mac": "{{ .West.NextHopMAC }}", "port": "west"},
-  {"address": "{{ .East.NextHopIPv4 }}", "mac": "{{ .East.NextHopMAC }}", "port": "east"}]}`
+"neighbors": []}`
 
 // guestImage returns the image with which the operator was installed.
 func guestImage(t *testing.T) string {
@@ -169,7 +167,7 @@ func node(t *testing.T, args ...string) string {
 func TestKubeVirtCustomForwardsNothing(t *testing.T) {
 	ns := machines(t)
 	apply(t, ns, customRun(t, "silent", "containerDisk: '"+guestImage(t)+"'", `{"function": "None"}`, "{}", 60))
-	run := ends(t, ns, "silent", metav1.ConditionFalse, v1alpha1.ReasonNoPathThroughChain)
+	run := ends(t, ns, "silent", metav1.ConditionFalse, v1alpha1.ReasonNextHopUnresolved)
 	if message := condition(run, v1alpha1.ConditionSucceeded).Message; !strings.Contains(message, `the console of "own" ends: `) {
 		t.Errorf("the message does not hold the guest's last words: %s", message)
 	}

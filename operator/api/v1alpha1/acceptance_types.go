@@ -17,7 +17,7 @@ type Criterion struct {
 	FigureKey `json:",inline"`
 
 	// statistic is what is compared with the threshold: Mean, the figure itself, or ConfidenceLimit,
-	// the end of its 95 % confidence interval that is nearer to missing the threshold, which needs
+	// the end of its 95 % interval that is nearer to missing the threshold, which needs
 	// measurements.repeats of 2 or more. Default Mean.
 	// +optional
 	// +kubebuilder:default=Mean

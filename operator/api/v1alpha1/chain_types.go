@@ -47,6 +47,17 @@ const (
 	AttachmentHostDevice Attachment = "HostDevice"
 )
 
+// AddressResolution is how a function learns the hardware addresses of the machines next to it.
+// +kubebuilder:validation:Enum=Static;Dynamic
+type AddressResolution string
+
+const (
+	// AddressResolutionStatic gives the function static entries, and nothing asks.
+	AddressResolutionStatic AddressResolution = "Static"
+	// AddressResolutionDynamic is ARP (RFC 826) and neighbor discovery (RFC 4861).
+	AddressResolutionDynamic AddressResolution = "Dynamic"
+)
+
 // NetworkFunction is one function of the chain.
 // +kubebuilder:validation:XValidation:rule="self.function != 'Custom' || self.runtime == 'VirtualMachine'",message="function Custom is a virtual machine; set runtime VirtualMachine",fieldPath=".runtime"
 // +kubebuilder:validation:XValidation:rule="!has(self.west.queues) || (self.runtime == 'VirtualMachine' && (!has(self.west.attachment) || self.west.attachment == 'Virtio'))",message="queues is only for attachment Virtio of runtime VirtualMachine; leave it out",fieldPath=".west.queues"
@@ -98,6 +109,11 @@ type NetworkFunction struct {
 	// +kubebuilder:default={}
 	East FunctionPort `json:"east,omitzero"`
 
+	// addressResolution is Dynamic (ARP and neighbor discovery, on both sides) or Static
+	// (planned entries). Absent: Dynamic for Custom, else Static.
+	// +optional
+	AddressResolution AddressResolution `json:"addressResolution,omitempty"`
+
 	// firewall sets function Firewall. Absent: every default.
 	// +optional
 	Firewall *Firewall `json:"firewall,omitempty"`
@@ -106,14 +122,24 @@ type NetworkFunction struct {
 	// +optional
 	EncryptionGateway *EncryptionGateway `json:"encryptionGateway,omitempty"`
 
-	// custom sets function Custom, which needs runtime VirtualMachine. platform.boot does not
-	// apply to it: the machine starts from its disk.
+	// custom sets function Custom, which starts from its own disk: platform.boot does not apply.
 	// +optional
 	Custom *CustomFunction `json:"custom,omitempty"`
 
 	// platform is the virtual machine's shape. Absent: every default.
 	// +optional
 	Platform *Platform `json:"platform,omitempty"`
+}
+
+// EffectiveAddressResolution returns that of the spec, or the function's default.
+func (f *NetworkFunction) EffectiveAddressResolution() AddressResolution {
+	switch {
+	case f.AddressResolution != "":
+		return f.AddressResolution
+	case f.Function == FunctionCustom:
+		return AddressResolutionDynamic
+	}
+	return AddressResolutionStatic
 }
 
 // FunctionState is what a function reports about itself before it is measured. It has one member
@@ -145,9 +171,9 @@ func (s FunctionState) Summary() string {
 
 // FunctionPort is one port of a function.
 type FunctionPort struct {
-	// attachment of the port. Both ends of a link are a device (SRIOV or HostDevice), or both are on a
-	// bridge. Absent: that of the other end where it is a device; else the first of the testbed
-	// for the runtime.
+	// attachment of the port. Both ends of a link are devices (SRIOV or HostDevice), or both are on a
+	// bridge. Absent: the other end's where it is a device; else the first of the testbed for the
+	// runtime.
 	// +optional
 	Attachment Attachment `json:"attachment,omitempty"`
 

@@ -201,6 +201,8 @@ const (
 	// ReasonTRexVersion: the traffic pod's TRex server has another version of the interactive
 	// API than the measurer.
 	ReasonTRexVersion = "TRexVersion"
+	// ReasonNextHopUnresolved: no machine answered for the address to which the generator sends.
+	ReasonNextHopUnresolved = "NextHopUnresolved"
 	// ReasonNoPathThroughChain: no probe frame came through the chain.
 	ReasonNoPathThroughChain = "NoPathThroughChain"
 	// ReasonGeneratorUnreliable: the generator repeatedly doubted its own trials.

@@ -61,7 +61,7 @@ type NodeCPU struct {
 	// softirq work that was deferred again. Absent: not known.
 	// +optional
 	SoftirqThreadsMilliCPU *int64 `json:"softirqThreadsMilliCPU,omitempty"`
-	// perFrame is the processor time for each frame that was sent. Absent with TCP.
+	// perFrame is the processor time for each sent frame. Absent with TCP.
 	// +optional
 	PerFrame *NodeFrameCost `json:"perFrame,omitempty"`
 }
@@ -180,7 +180,7 @@ type GuestCPU struct {
 	// stealMilliCPU is time in which a guest's processor was ready and did not run.
 	// +required
 	StealMilliCPU int64 `json:"stealMilliCPU"`
-	// perFrame is the processor time for each frame that was sent. Absent with TCP.
+	// perFrame is the processor time for each sent frame. Absent with TCP.
 	// +optional
 	PerFrame *GuestFrameCost `json:"perFrame,omitempty"`
 }
@@ -226,7 +226,7 @@ type DomainCPU struct {
 	// otherMilliCPU is that of threads of no known name.
 	// +optional
 	OtherMilliCPU *int64 `json:"otherMilliCPU,omitempty"`
-	// perFrame is the processor time for each frame that was sent. Absent with TCP.
+	// perFrame is the processor time for each sent frame. Absent with TCP.
 	// +optional
 	PerFrame *DomainFrameCost `json:"perFrame,omitempty"`
 }

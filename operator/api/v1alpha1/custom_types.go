@@ -109,8 +109,7 @@ type CustomFunction struct {
 	PersistentVolumeClaimRef *LocalReference `json:"persistentVolumeClaimRef,omitempty"`
 
 	// dataVolumeRef names a DataVolume that holds the disk; KubeVirt waits until it is filled. The
-	// guest writes to it, and the next run has the changes. To keep it unchanged, name its claim in
-	// persistentVolumeClaimRef.
+	// guest's changes stay in it: to keep it unchanged, name its claim in persistentVolumeClaimRef.
 	// +optional
 	DataVolumeRef *LocalReference `json:"dataVolumeRef,omitempty"`
 

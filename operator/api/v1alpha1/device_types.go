@@ -59,6 +59,14 @@ type SystemUnderTest struct {
 	// +optional
 	HostDevices *DeviceHostDevices `json:"hostDevices,omitempty"`
 
+	// macAddresses fixes those of functions Custom, for images and licenses bound to them.
+	// Absent: planned.
+	// +optional
+	// +listType=map
+	// +listMapKey=function
+	// +kubebuilder:validation:MaxItems=16
+	MACAddresses []FunctionMACAddresses `json:"macAddresses,omitempty"`
+
 	// observer is Enabled, EnabledWithCycles or Disabled. Default Enabled: a pod without
 	// privileges that sees the node's processes (hostPID) reads what the node's CPUs and
 	// virtual machines did during each trial, and the node's fingerprint. With
@@ -70,7 +78,6 @@ type SystemUnderTest struct {
 }
 
 // DeviceSRIOV names the pools of virtual functions that functions take from.
-// Each name is a device plugin's resource, such as "openshift.io/west".
 // +kubebuilder:validation:XValidation:rule="[has(self.westResourceName), has(self.eastResourceName), has(self.innerResourceName)].exists(x, x)",message="name at least one of westResourceName, eastResourceName and innerResourceName, or leave sriov out"
 // +kubebuilder:validation:XValidation:rule="!has(self.firstInnerVLAN) || has(self.innerResourceName)",message="firstInnerVLAN is for the pool innerResourceName: set that, or leave firstInnerVLAN out",fieldPath=".firstInnerVLAN"
 type DeviceSRIOV struct {
@@ -130,19 +137,58 @@ type DeviceHostDevice struct {
 
 	// resourceName is KubeVirt's for the NIC, for functions in virtual machines:
 	// that of spec.configuration.permittedHostDevices.pciHostDevices in the
-	// KubeVirt resource, such as "vnfbench.io/dut-west". The machine takes one of it.
+	// KubeVirt resource, such as "vnfbench.io/dut-west".
 	// +optional
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$')",message="resourceName is a prefix and a name, such as vnfbench.io/dut-west"
 	ResourceName string `json:"resourceName,omitempty"`
 
-	// macAddress is the NIC's own, such as "3c:fd:fe:00:00:01", by which the guest and the
-	// machines next to it know the port. It cannot be changed before the guest starts.
+	// macAddress is the NIC's own, such as "3c:fd:fe:00:00:01". It cannot be changed before the
+	// guest starts.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$`
 	// +kubebuilder:validation:MaxLength=17
 	MACAddress string `json:"macAddress,omitempty"`
+}
+
+// FunctionMACAddresses are those of one function, no two of a testbed equal.
+// +kubebuilder:validation:MinProperties=2
+type FunctionMACAddresses struct {
+	// function is the name of a function Custom.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Function string `json:"function,omitempty"`
+
+	// management NIC's, such as "52:54:00:12:34:56". Absent: KubeVirt's choice.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$`
+	// +kubebuilder:validation:MaxLength=17
+	Management string `json:"management,omitempty"`
+
+	// west port's. Absent: planned.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$`
+	// +kubebuilder:validation:MaxLength=17
+	West string `json:"west,omitempty"`
+
+	// east port's. Absent: planned.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$`
+	// +kubebuilder:validation:MaxLength=17
+	East string `json:"east,omitempty"`
+}
+
+// MACAddressesOf returns the fixed hardware addresses of a function Custom, and none for any other.
+func (s *SystemUnderTest) MACAddressesOf(function NetworkFunction) FunctionMACAddresses {
+	for _, fixed := range s.MACAddresses {
+		if function.Function == FunctionCustom && fixed.Function == function.Name {
+			return fixed
+		}
+	}
+	return FunctionMACAddresses{}
 }
 
 // ObserverMode says whether the chain's node is observed.

@@ -50,8 +50,8 @@ type Fingerprint struct {
 	// +kubebuilder:validation:MaxLength=200
 	Kernel string `json:"kernel,omitempty"`
 
-	// kernelParameters are those of the kernel's command line that affect timing; the others
-	// are not read.
+	// kernelParameters are those of the kernel's command line that affect timing, and no
+	// others.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32

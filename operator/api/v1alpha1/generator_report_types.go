@@ -57,7 +57,7 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:MaxLength=20
 	Hop string `json:"hop,omitempty"`
 
-	// hopReason is one sentence that says why hop is what it is.
+	// hopReason says why, in one sentence.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	HopReason string `json:"hopReason,omitempty"`
@@ -68,8 +68,8 @@ type GeneratorReport struct {
 	// +kubebuilder:validation:Minimum=0
 	RingFrames int32 `json:"ringFrames,omitempty"`
 
-	// frameCostNanoseconds is the time that the generator itself took of a core for
-	// each small frame, up to the port. Absent: not known.
+	// frameCostNanoseconds is the time that the generator took of a core for each small frame.
+	// Absent: not known.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	FrameCostNanoseconds int64 `json:"frameCostNanoseconds,omitempty"`
@@ -89,7 +89,7 @@ type GeneratorReport struct {
 	Fallbacks []string `json:"fallbacks,omitempty"`
 
 	// log is the last lines of the generator's own program, such as TRex. Absent with driver
-	// XDP. The pod's log has all lines, while the pod exists.
+	// XDP.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=40
@@ -149,4 +149,14 @@ type GeneratorPort struct {
 	// adaptiveInterrupts says that the port chooses that time by the traffic.
 	// +optional
 	AdaptiveInterrupts bool `json:"adaptiveInterrupts,omitempty"`
+
+	// nextHop that the port resolved. Absent: it sends to the planned hardware address.
+	// +optional
+	// +kubebuilder:validation:MaxLength=45
+	NextHop string `json:"nextHop,omitempty"`
+
+	// nextHopMACAddress answered.
+	// +optional
+	// +kubebuilder:validation:MaxLength=17
+	NextHopMACAddress string `json:"nextHopMACAddress,omitempty"`
 }

@@ -42,7 +42,7 @@ type LatencyResult struct {
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
 	// awayPartsPerMillion is the largest share of a trial in which other work held a sending core.
-	// Absent: never over 1 ms at once, nor so long in all that the receive ring overflows.
+	// Absent: at most 1 ms at once, and less in all than the receive ring holds.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -253,7 +253,7 @@ type Delays struct {
 	// p99Nanoseconds is the 99th percentile.
 	// +required
 	P99Nanoseconds int64 `json:"p99Nanoseconds"`
-	// p999Nanoseconds is the 99.9th percentile, from 10,000 samples on.
+	// p999Nanoseconds is the 99.9th, from 10,000 samples on.
 	// +optional
 	P999Nanoseconds *int64 `json:"p999Nanoseconds,omitempty"`
 	// p9999Nanoseconds is the 99.99th, from 100,000 samples on.

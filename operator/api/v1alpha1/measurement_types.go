@@ -207,8 +207,7 @@ type Throughput struct {
 	MaximumLoad *Load `json:"maximumLoad,omitempty"`
 
 	// maximumSearchSeconds is how long one size's search may take, repeated trials included. Results that
-	// are not certain by then are marked irregular. Absent: the profile's, or 1200 without a
-	// profile.
+	// are not certain by then are marked irregular. Absent: the profile's, or 1200.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
@@ -277,7 +276,7 @@ type Goal struct {
 	// +kubebuilder:validation:Maximum=36000000
 	DurationSumMilliseconds int32 `json:"durationSumMilliseconds,omitempty"`
 
-	// widthPartsPerMillion is the precision: the gap between the bounds, as parts of the
+	// widthPartsPerMillion is the gap between the bounds, as parts of the
 	// upper one; with methods TST009 and TST009WithLossVerification the step between their
 	// loads, as parts of the highest. Default 20000 (2 %).
 	// +optional

@@ -106,7 +106,7 @@ type SoakResult struct {
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
 	// awayPartsPerMillion is the largest share of a trial in which other work held a sending core.
-	// Absent: never over 1 ms at once, nor so long in all that the receive ring overflows.
+	// Absent: at most 1 ms at once, and less in all than the receive ring holds.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000

@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Statistics summarize one figure over repeats, in the metric's unit.
+// Statistics of one figure over repeats, in the metric's unit.
 type Statistics struct {
 	// metric is the figure, named with its unit.
 	// +required
@@ -23,8 +23,7 @@ type Statistics struct {
 	// +required
 	CoefficientOfVariationPartsPerMillion int64 `json:"coefficientOfVariationPartsPerMillion"`
 
-	// confidenceLow is the lower end of the 95 % interval. Absent with every limitedBy but
-	// Resolution.
+	// confidenceLow of the 95 % interval. Absent with every limitedBy but Resolution.
 	// +optional
 	ConfidenceLow *int64 `json:"confidenceLow,omitempty"`
 
@@ -36,7 +35,7 @@ type Statistics struct {
 	// +optional
 	Resolution *int64 `json:"resolution,omitempty"`
 
-	// limitedBy says why there is no smaller interval, or none: Resolution, Drift, LossInversion, TooFewRepeats or
+	// limitedBy is what limits or prevents the interval: Resolution, Drift, LossInversion, TooFewRepeats or
 	// LoadsDiffer.
 	// +optional
 	LimitedBy StatisticsLimit `json:"limitedBy,omitempty"`

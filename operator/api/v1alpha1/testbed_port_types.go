@@ -113,7 +113,7 @@ type ExistingNetwork struct {
 
 // NetworkReference names a NetworkAttachmentDefinition.
 type NetworkReference struct {
-	// namespace of the network, which Multus and watchNamespaces must allow. Absent: that of each run.
+	// namespace, which Multus and watchNamespaces must allow. Absent: that of each run.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -132,7 +132,7 @@ type NetworkReference struct {
 type SRIOVPort struct {
 	// resourceName is the device plugin's resource, such as "openshift.io/west":
 	// the resource prefix of the SR-IOV network operator, and the resourceName of
-	// a SriovNetworkNodePolicy. The traffic pod takes one of it.
+	// a SriovNetworkNodePolicy.
 	// +required
 	// +kubebuilder:validation:MinLength=3
 	// +kubebuilder:validation:MaxLength=253

@@ -61,8 +61,7 @@ type TestbedNamespaces struct {
 	From NamespacesFrom `json:"from,omitempty"`
 
 	// selector chooses namespaces by their labels, with from Selector. The label
-	// kubernetes.io/metadata.name holds a namespace's name. An empty selector
-	// chooses every namespace.
+	// kubernetes.io/metadata.name holds a namespace's name.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
@@ -181,8 +180,8 @@ type XDPGenerator struct {
 	RingFrames int32 `json:"ringFrames,omitempty"`
 
 	// interruptMicroseconds is for how long the generator's ports may delay an interrupt for
-	// frames that arrive, which is a part of each delay: 0 is right for latency. They get
-	// their own setting back after each path. Absent: as they are.
+	// frames that arrive, which is a part of each delay: 0 is right for latency. Absent: as
+	// they are.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
@@ -211,7 +210,7 @@ type TestbedStatus struct {
 	// +kubebuilder:validation:MaxItems=16
 	ActiveRuns []ActiveRun `json:"activeRuns,omitempty"`
 
-	// queuedRuns is how many runs of allowed namespaces wait.
+	// queuedRuns is how many runs wait.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	QueuedRuns int32 `json:"queuedRuns"`
@@ -229,7 +228,7 @@ type TestbedStatus struct {
 	BridgeNodes []BridgeNode `json:"bridgeNodes,omitempty"`
 
 	// calibration is the generator's own performance, port to port without a
-	// device, as the latest run on this testbed found it.
+	// device, as the latest run found it.
 	// +optional
 	Calibration *Calibration `json:"calibration,omitempty"`
 }

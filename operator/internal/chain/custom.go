@@ -123,6 +123,7 @@ func customFirmware(firmware v1alpha1.Firmware, domain *kubevirtv1.DomainSpec) {
 // the management NIC.
 func customNICs(custom *plan.Custom, spec *kubevirtv1.VirtualMachineInstanceSpec) {
 	devices := &spec.Domain.Devices
+	devices.Interfaces[0].MacAddress = custom.ManagementMAC
 	if custom.InterfaceOrder == v1alpha1.InterfaceOrderEastWest {
 		slices.Reverse(devices.Interfaces[1:])
 		slices.Reverse(spec.Networks[1:])

@@ -90,6 +90,18 @@ func TestCustomProbes(t *testing.T) {
 	}
 }
 
+// TestFixedManagementMAC checks that the first NIC has the hardware address that the testbed fixes, and no other has one
+// where it fixes none.
+func TestFixedManagementMAC(t *testing.T) {
+	in := plantest.CustomVMs()
+	in.Testbed.Spec.SystemUnderTest.MACAddresses = []v1alpha1.FunctionMACAddresses{{Function: in.Run.Spec.Experiment.Chain[0].Name, Management: "52:54:00:AA:00:01"}}
+	for i, function := range functionsOf(mustMake(t, in))[:2] {
+		if got, want := function.VM.Spec.Domain.Devices.Interfaces[0].MacAddress, []string{"52:54:00:aa:00:01", ""}[i]; got != want {
+			t.Errorf("the management NIC of function %d has %q, want %q", i, got, want)
+		}
+	}
+}
+
 // TestCustomHasTheOtherVMSettings checks that what applies to every VM applies to the user's.
 func TestCustomHasTheOtherVMSettings(t *testing.T) {
 	for _, function := range functionsOf(mustMake(t, plantest.CustomVMs())) {

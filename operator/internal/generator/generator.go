@@ -53,6 +53,9 @@ type Limits struct {
 	// ReceiveRing says that frames that are due wait in a ring while the device holds the core
 	// that sends, so that a device on this core can lose them.
 	ReceiveRing bool
+	// Resolution says that its ports answer ARP and neighbor discovery, and ask for the device's
+	// hardware address. Otherwise they send to the planned one, and answer nothing.
+	Resolution bool
 	// DelayVariation says that it measures the delay variation from frame to frame (IPDV),
 	// and the jitter over a trial.
 	DelayVariation bool

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"net/netip"
 
 	"vnfbench.io/operator/api/v1alpha1"
 )
@@ -82,4 +83,8 @@ type PortState struct {
 	// AdaptiveInterrupts that it chooses the time by the traffic; nil if it has no such setting.
 	InterruptMicroseconds *int64 `json:"interruptMicroseconds,omitempty"`
 	AdaptiveInterrupts    bool   `json:"adaptiveInterrupts,omitempty"`
+	// NextHop is the address that the port resolved, NextHopMAC the hardware address that
+	// answered and to which the port's frames go. Absent: the plan's is used.
+	NextHop    netip.Addr `json:"nextHop,omitzero"`
+	NextHopMAC string     `json:"nextHopMAC,omitempty"`
 }

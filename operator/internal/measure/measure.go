@@ -57,6 +57,22 @@ type Port struct {
 	Interface string `json:"interface"`
 	// VLAN is the number of the 802.1Q tag of the port's frames, 1 to 4094; 0 means no tag.
 	VLAN int `json:"vlan,omitempty"`
+	// Addresses are those for which the port answers ARP (RFC 826) and neighbor discovery
+	// (RFC 4861), one of each family at most; none if its neighbors are static.
+	Addresses []netip.Addr `json:"addresses,omitempty"`
+	// NextHop is the address that the driver resolves before the first trial: the answer
+	// replaces the DestinationMAC of the port's stream. Absent: that is used as it is.
+	NextHop netip.Addr `json:"nextHop,omitzero"`
+}
+
+// Address returns the port's address of a family, and no valid one if it has none.
+func (p Port) Address(is4 bool) netip.Addr {
+	for _, address := range p.Addresses {
+		if address.Is4() == is4 {
+			return address
+		}
+	}
+	return netip.Addr{}
 }
 
 // Hop is how frames pass from a traffic port to the first function.

@@ -28,6 +28,7 @@ var reasons = map[string]bool{
 	v1alpha1.ReasonLockedMemoryLimit:             true,
 	v1alpha1.ReasonMeasurerFailed:                true,
 	v1alpha1.ReasonNeighborNotStarted:            true,
+	v1alpha1.ReasonNextHopUnresolved:             true,
 	v1alpha1.ReasonNoPathThroughChain:            true,
 	v1alpha1.ReasonNotRoot:                       true,
 	v1alpha1.ReasonPortBusy:                      true,

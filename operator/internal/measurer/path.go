@@ -147,7 +147,7 @@ func (m *Measurer) openWhenReady(ctx context.Context, open func() (measure.Drive
 func isRetriable(err error) bool {
 	reason := measure.ReasonOf(err)
 	// An end that cannot be reached yet may wait for its network policy.
-	return reason == v1alpha1.ReasonNoPathThroughChain || reason == v1alpha1.ReasonPortDown || reason == v1alpha1.ReasonEndpointFailed
+	return reason == v1alpha1.ReasonNoPathThroughChain || reason == v1alpha1.ReasonNextHopUnresolved || reason == v1alpha1.ReasonPortDown || reason == v1alpha1.ReasonEndpointFailed
 }
 
 // opened keeps a driver and stores what it found about its path.

@@ -35,6 +35,8 @@ type Custom struct {
 	DiskBus        v1alpha1.DiskBus        `json:"diskBus"`
 	ManagementNIC  v1alpha1.ManagementNIC  `json:"managementNIC"`
 	InterfaceOrder v1alpha1.InterfaceOrder `json:"interfaceOrder"`
+	// ManagementMAC is empty where KubeVirt chooses it.
+	ManagementMAC string `json:"managementMAC,omitempty" digest:"-"`
 
 	Readiness v1alpha1.CustomReadiness `json:"readiness" digest:"-"`
 }

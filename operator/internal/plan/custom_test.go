@@ -43,7 +43,9 @@ func TestCustomDefaults(t *testing.T) {
 // reference router would have there.
 func TestCustomReplacesTheRouter(t *testing.T) {
 	router := mustMake(t, plantest.VMInput(2))
-	own := mustMake(t, customInput(v1alpha1.CustomFunction{ContainerDisk: "x"}))
+	in := customInput(v1alpha1.CustomFunction{ContainerDisk: "x"})
+	in.Run.Spec.Experiment.Chain[1].AddressResolution = v1alpha1.AddressResolutionStatic
+	own := mustMake(t, in)
 	want, got := router.Functions[1].Config, own.Functions[1].Config
 	want.Function, want.Name = "Custom", "own"
 	if diff := cmp.Diff(want.Digest(), got.Digest()); diff != "" {

@@ -55,6 +55,14 @@ var requirements = []struct {
 		}
 		return ""
 	}},
+	{"chain", "use addressResolution Static for it", func(l generator.Limits) bool { return l.Resolution }, func(run v1alpha1.Experiment) string {
+		for _, i := range outermost(run.Chain) {
+			if f := run.Chain[i]; f.AddressResolution == v1alpha1.AddressResolutionDynamic {
+				return fmt.Sprintf("addressResolution Dynamic of function %q next to the generator", f.Name)
+			}
+		}
+		return ""
+	}},
 	{"acceptance", "use PacketDelayVariationP99Nanoseconds", func(l generator.Limits) bool { return l.DelayVariation }, func(run v1alpha1.Experiment) string {
 		for _, criterion := range run.Acceptance {
 			if slices.Contains(fromFrameToFrame, criterion.Metric) {

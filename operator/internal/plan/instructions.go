@@ -38,6 +38,7 @@ func instruct(in Input, p *Plan) measure.Instructions {
 		TCPPath:         tcpPathOf(in),
 		Stateful:        statefulOf(in, p.Segments),
 	}
+	resolveNextHops(in, &instructions.Chain)
 	if spec.Measurements.HaveFrames() {
 		instructions.Sizes = sizesOf(in)
 	}

@@ -44,7 +44,7 @@ func eastOf(in Input, i int) End {
 	return End{
 		Function:  function.Name,
 		Interface: InterfaceEast,
-		MAC:       macAddress(in.Testbed.UID, i, hostEast),
+		MAC:       functionMAC(in, i, hostEast),
 		MTUBytes:  mtuOf(function.East, in.Testbed),
 	}
 }
@@ -59,7 +59,7 @@ func westOf(in Input, i int) End {
 	return End{
 		Function:  function.Name,
 		Interface: InterfaceWest,
-		MAC:       macAddress(in.Testbed.UID, i, hostWest),
+		MAC:       functionMAC(in, i, hostWest),
 		MTUBytes:  mtuOf(function.West, in.Testbed),
 	}
 }
@@ -143,6 +143,7 @@ func configure(in Input, index int, segments []Segment) vnf.Config {
 	config := vnf.Config{Function: string(function.Function), Name: function.Name}
 	forward(in.Run.Spec.Experiment.Chain, index, segments, &config)
 	plannerOf(function.Function).configure(in, index, segments, &config)
+	setResolution(in.Run.Spec.Experiment.Chain, index, &config)
 	return config
 }
 

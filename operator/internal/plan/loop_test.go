@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func TestCalibrationLoop(t *testing.T) {
 	}
 	path := p.Instructions.Calibration
 	want := [2]measure.Port{{Interface: plan.InterfaceCalibrationWest, VLAN: 100}, {Interface: plan.InterfaceCalibrationEast, VLAN: 100}}
-	if path == nil || path.Ports != want || len(path.Streams) != 2 || path.Streams[0].DestinationMAC != loop.East.MAC || path.Streams[1].DestinationMAC != loop.West.MAC {
+	if path == nil || !reflect.DeepEqual(path.Ports, want) || len(path.Streams) != 2 || path.Streams[0].DestinationMAC != loop.East.MAC || path.Streams[1].DestinationMAC != loop.West.MAC {
 		t.Errorf("the path is %+v", path)
 	}
 	if got := p.DevicesOf(""); got["example.com/loop"] != 1 || len(got) != 1 {

@@ -94,6 +94,7 @@ func applyVM(in Input, f *Function, spec *v1alpha1.NetworkFunction) {
 	if spec.Custom != nil {
 		f.VM.Boot = v1alpha1.BootDisk
 		f.VM.Custom = customOf(spec.Custom.Effective())
+		f.VM.Custom.ManagementMAC = strings.ToLower(in.Testbed.Spec.SystemUnderTest.MACAddressesOf(*spec).Management)
 		f.Image = spec.Custom.ContainerDisk
 	}
 	f.Resources = f.VM.requests()

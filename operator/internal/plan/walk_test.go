@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"reflect"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -149,7 +150,7 @@ func checkStream(t *testing.T, p *plan.Plan, stream measure.Stream, family v1alp
 func TestCalibrationIsDirect(t *testing.T) {
 	p := mustMake(t, plantest.Input(1))
 	path := p.Instructions.Calibration
-	if path.Ports != [2]measure.Port{{Interface: "calwest"}, {Interface: "caleast"}} {
+	if !reflect.DeepEqual(path.Ports, [2]measure.Port{{Interface: "calwest"}, {Interface: "caleast"}}) {
 		t.Errorf("ports %v", path.Ports)
 	}
 	west, east := p.Calibration.West.MAC, p.Calibration.East.MAC

@@ -228,6 +228,7 @@ func generatorPortInWords(port v1alpha1.GeneratorPort, l letters) string {
 			facts = append(facts, fact)
 		}
 	}
+	add(port.NextHop != "", fmt.Sprintf("sends to %s, which answered for %s", port.NextHopMACAddress, port.NextHop))
 	add(port.RefusedFrames == measure.RefusedCounted, "frames that it refuses are counted")
 	add(port.RefusedFrames == measure.RefusedUnproven, "may drop frames without a count, so missing frames may be its own")
 	if n := port.InterruptMicroseconds; n != nil {

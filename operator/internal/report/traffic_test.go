@@ -38,6 +38,7 @@ func TestGeneratorPortInWords(t *testing.T) {
 	for want, port := range map[string]v1alpha1.GeneratorPort{
 		"":                                   {},
 		"frames that it refuses are counted": {RefusedFrames: measure.RefusedCounted},
+		"sends to 02:00:00:00:00:05, which answered for 198.18.0.2": {NextHop: "198.18.0.2", NextHopMACAddress: "02:00:00:00:00:05"},
 		"may drop frames without a count, so missing frames may be its own; delays interrupts by up to 3 us; delays them by the traffic": {
 			RefusedFrames: measure.RefusedUnproven, InterruptMicroseconds: new(int64(3)), AdaptiveInterrupts: true,
 		},

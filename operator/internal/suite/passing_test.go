@@ -48,7 +48,7 @@ func TestMayPass(t *testing.T) {
 		ChainReady ControlPortsOpen DeadlineExceeded Deleting DeviceUnusable DuplicateFrameSize FrameTooLarge FrameTooSmall HistoryLimit
 		HugepagesMissing ImageMissing IncompatibleAttachments Inconclusive InvalidConfiguration InvalidGeneratorConfiguration InvalidLoadRange
 		InvalidNamespaceSelector InvalidPath InvalidPlaceholder InvalidQuantity InvalidTrial KeptUnarchived KubeVirtNotInstalled LoadAboveLineRate
-		LockedMemoryLimit Measured MeasurerRestarted Measuring NamespaceNotAllowed NetworkAttachmentMissing NoDefaultTestbed NoPathThroughChain
+		LockedMemoryLimit Measured MeasurerRestarted Measuring NamespaceNotAllowed NetworkAttachmentMissing NextHopUnresolved NoDefaultTestbed NoPathThroughChain
 		NodeBusy NodesNotReady NotAccepted NotCalibrated NotMeasured NotOfferedByDriver NotRoot ObjectTaken PacketNotFragmented Pending PlanChanged
 		Planned PortMissing Progressing Queued Ready RealtimeNotOffered Redeploying Released ResultRejected ResultsTooLarge StatusTooLarge Succeeded
 		Suspended TCPSettingRefused TRexMissing TRexVersion TestbedNotFound TestbedNotReady TooFewCores VirtualMachineMismatch

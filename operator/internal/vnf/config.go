@@ -38,8 +38,8 @@ type Config struct {
 	Ports []Port `json:"ports"`
 	// Routes are the networks beyond the ports' own.
 	Routes []Route `json:"routes"`
-	// Neighbors are the hardware addresses of the next machines. Ports do no
-	// ARP and no neighbor discovery, so every gateway needs one.
+	// Neighbors are the hardware addresses of the next machines. Every gateway on a
+	// port that does not ask needs one.
 	Neighbors []Neighbor `json:"neighbors"`
 	// Caller is who may ask a virtual machine's agent. A pod has it in its environment.
 	Caller *caller.Rule `json:"caller,omitempty" digest:"-"`
@@ -63,11 +63,24 @@ type Port struct {
 	// 4094. The port's addresses are then on a separate interface for the tag:
 	// see VLANInterface. Absent: frames have no tag.
 	VLAN int `json:"vlan,omitempty"`
+	// Resolution says what the port does of ARP and neighbor discovery:
+	// ResolutionAnswers, ResolutionAsks, or nothing if it is empty.
+	Resolution Resolution `json:"resolution,omitempty"`
 	// Addresses are the port's addresses with their prefix lengths, one or
 	// more, from 198.18.0.0/15 (RFC 2544) and 2001:2::/48 (RFC 5180). A port
 	// that is bridged has none.
 	Addresses []netip.Prefix `json:"addresses"`
 }
+
+// Resolution is what a port does of ARP (RFC 826) and neighbor discovery (RFC 4861).
+type Resolution string
+
+const (
+	// ResolutionAnswers answers. The port's own neighbors are static.
+	ResolutionAnswers Resolution = "Answers"
+	// ResolutionAsks answers, and asks for neighbors without a static entry.
+	ResolutionAsks Resolution = "Asks"
+)
 
 // VLANInterface returns the name of the interface for the port's tag, such as
 // "west.100"; empty where it has none.

@@ -113,6 +113,9 @@ func (p Port) validate(bridged bool) error {
 	if name := p.VLANInterface(); len(name) > maxInterfaceBytes {
 		return fmt.Errorf("vlan: its interface would be %q, longer than %d characters: shorten the port's name", name, maxInterfaceBytes)
 	}
+	if p.Resolution != "" && p.Resolution != ResolutionAnswers && p.Resolution != ResolutionAsks {
+		return fmt.Errorf("resolution: %q is not %s or %s", p.Resolution, ResolutionAnswers, ResolutionAsks)
+	}
 	if len(p.Addresses) == 0 && !bridged {
 		return errors.New("addresses: one or more needed")
 	}
@@ -177,8 +180,8 @@ func (c *Config) validateRoutes(ports map[string]Port, neighbors map[netip.Addr]
 		if route.Via.Is4() != route.Destination.Addr().Is4() {
 			return fmt.Errorf("%s.via: %q is not of the family of %q", field, route.Via, route.Destination)
 		}
-		if neighbors[route.Via] != route.Port {
-			return fmt.Errorf("%s.via: %q has no entry in neighbors, and ports do no ARP or neighbor discovery", field, route.Via)
+		if neighbors[route.Via] != route.Port && port.Resolution != ResolutionAsks {
+			return fmt.Errorf("%s.via: %q has no entry in neighbors, and the port does not ask by ARP or neighbor discovery", field, route.Via)
 		}
 		destinations[route.Destination] = true
 	}

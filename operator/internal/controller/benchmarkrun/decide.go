@@ -195,7 +195,9 @@ func decideAdmitted(s *scope) decision {
 }
 
 // isAboutChain are the measurer's reasons that a broken function explains better.
-var isAboutChain = map[string]bool{v1alpha1.ReasonNoPathThroughChain: true, v1alpha1.ReasonChainFailed: true, v1alpha1.ReasonEndpointFailed: true}
+var isAboutChain = map[string]bool{
+	v1alpha1.ReasonNoPathThroughChain: true, v1alpha1.ReasonNextHopUnresolved: true, v1alpha1.ReasonChainFailed: true, v1alpha1.ReasonEndpointFailed: true,
+}
 
 // decideMeasuring checks the measurer and the chain, once both could exist.
 func decideMeasuring(s *scope) decision {

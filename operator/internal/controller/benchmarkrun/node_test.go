@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"encoding/json"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,7 +21,10 @@ func TestNodeBecomesWarnings(t *testing.T) {
 	s.plan.GeneratorNode, s.plan.DeviceNode = "one", "one"
 	text, err := json.Marshal(measure.GeneratorState{
 		Chain: &measure.Description{Driver: "XDP", Scheduling: "RealTime", RealTimeLimited: true, RingFrames: 256, FrameCostNanoseconds: 68,
-			Ports: []measure.PortState{{Interface: "west0", RefusedFrames: measure.RefusedUnproven, InterruptMicroseconds: new(int64(3)), AdaptiveInterrupts: true}}},
+			Ports: []measure.PortState{{
+				Interface: "west0", RefusedFrames: measure.RefusedUnproven, InterruptMicroseconds: new(int64(3)), AdaptiveInterrupts: true,
+				NextHop: netip.MustParseAddr("198.18.0.2"), NextHopMAC: "02:00:00:00:00:05",
+			}}},
 		Node: &measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}},
 	})
 	if err != nil {
@@ -34,7 +38,8 @@ func TestNodeBecomesWarnings(t *testing.T) {
 	if g := after.Generator; g == nil || g.CPUs != 2 || g.IsolatedCPUs != 0 || len(g.ScalingGovernors) != 1 || g.Scheduling != "RealTime" ||
 		g.Hop != string(measure.HopInline) || !strings.Contains(g.HopReason, "frames pass over a bridge") || g.RingFrames != 256 || g.FrameCostNanoseconds != 68 ||
 		len(g.Ports) != 1 || !reflect.DeepEqual(g.Ports[0], v1alpha1.GeneratorPort{
-		Name: "west0", RefusedFrames: "Unproven", InterruptMicroseconds: new(int64(3)), AdaptiveInterrupts: true}) {
+		Name: "west0", RefusedFrames: "Unproven", InterruptMicroseconds: new(int64(3)), AdaptiveInterrupts: true,
+		NextHop: "198.18.0.2", NextHopMACAddress: "02:00:00:00:00:05"}) {
 		t.Errorf("the generator's report is %+v", g)
 	}
 	for _, code := range []string{v1alpha1.WarningNoCPUIsolation, v1alpha1.WarningSharedCores, v1alpha1.WarningRealTimeScheduling, v1alpha1.WarningInterruptModeration} {

@@ -201,10 +201,15 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		report.Fingerprint = fingerprintOf(m.Fingerprint)
 	}
 	for _, port := range description.Ports {
-		report.Ports = append(report.Ports, v1alpha1.GeneratorPort{
+		found := v1alpha1.GeneratorPort{
 			Name: excerpt.Line(port.Interface, maxKeywordBytes), RefusedFrames: excerpt.Line(port.RefusedFrames, maxDriverBytes),
 			InterruptMicroseconds: port.InterruptMicroseconds, AdaptiveInterrupts: port.AdaptiveInterrupts,
-		})
+			NextHopMACAddress: excerpt.Line(port.NextHopMAC, maxMACBytes),
+		}
+		if port.NextHop.IsValid() {
+			found.NextHop = port.NextHop.WithZone("").String()
+		}
+		report.Ports = append(report.Ports, found)
 	}
 	for _, fallback := range first(description.Fallbacks, maxFallbacks) {
 		report.Fallbacks = append(report.Fallbacks, excerpt.Line(fallback, maxMessageBytes))

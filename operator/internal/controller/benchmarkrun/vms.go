@@ -191,10 +191,10 @@ func (s *scope) failedVM() (string, *kubevirtv1.VirtualMachineInstance) {
 	return "", nil
 }
 
-// silentVM names the first user's own VM in a chain that no probe frame passed,
-// or "". Nothing in it can say why, but its console may.
+// silentVM names the first user's own VM in a chain that no probe frame passed or
+// that answered nothing, or "". Nothing in it can say why, but its console may.
 func (s *scope) silentVM(reason string) string {
-	if reason != v1alpha1.ReasonNoPathThroughChain {
+	if reason != v1alpha1.ReasonNoPathThroughChain && reason != v1alpha1.ReasonNextHopUnresolved {
 		return ""
 	}
 	for i := range s.run.Spec.Experiment.Chain {

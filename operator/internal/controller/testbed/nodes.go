@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -44,7 +45,7 @@ func (s *scope) obstacle() (nodes []corev1.Node, found *obstacle) {
 	}
 	nodes, why := s.nodesBy(available)
 	if why == "" {
-		if mistake := plan.CheckGenerator(s.testbed, s.defaults); mistake != nil {
+		if mistake := cmp.Or(plan.CheckGenerator(s.testbed, s.defaults), plan.CheckMACAddresses(s.testbed)); mistake != nil {
 			return nodes, &obstacle{reason: mistake.Reason, why: fmt.Sprintf("%v; %s", mistake.Err, mistake.Remedy)}
 		}
 		missing := plan.MissingResource(s.testbed, s.nodes)

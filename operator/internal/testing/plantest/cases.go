@@ -23,6 +23,7 @@ func Cases() []Case {
 		{"one-router", "", func() plan.Input { return Input(1) }},
 		{"real-time", "one-router", RealTime},
 		{"ipv6", "one-router", IPv6},
+		{"resolved", "one-router", Resolved},
 		{"vlan", "one-router", VLAN},
 		{"existing-networks", "one-router", ExistingNetworks},
 		{"host-devices", "one-router", HostDevices},
@@ -59,6 +60,13 @@ func IPv6() plan.Input {
 	in.Run.Spec.Experiment.Traffic.IPFamily = v1alpha1.FamilyIPv6
 	in.Run.Spec.Experiment.Traffic.FrameBytes = []int32{128, 1518}
 	in.Run.Spec.Experiment.Traffic.Directions = v1alpha1.DirectionsForward
+	return in
+}
+
+// Resolved returns one router that finds the generator by ARP and neighbor discovery.
+func Resolved() plan.Input {
+	in := Input(1)
+	in.Run.Spec.Experiment.Chain[0].AddressResolution = v1alpha1.AddressResolutionDynamic
 	return in
 }
 

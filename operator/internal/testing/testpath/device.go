@@ -13,6 +13,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
 )
 
 // mtu admits every frame that live frames can carry.
@@ -196,8 +197,8 @@ func (p *Path) route() error {
 			neighbors []netip.Addr
 			own       []string
 		}{
-			{DeviceWest, p.westMAC, []netip.Addr{westIPv4, westIPv6}, []string{"198.18.0.1/24", "2001:2:0:1::1/64"}},
-			{DeviceEast, p.eastMAC, []netip.Addr{eastIPv4, eastIPv6}, []string{"198.19.0.1/24", "2001:2:0:2::1/64"}},
+			{DeviceWest, p.westMAC, []netip.Addr{westIPv4, westIPv6}, []string{deviceWestIPv4, deviceWestIPv6}},
+			{DeviceEast, p.eastMAC, []netip.Addr{eastIPv4, eastIPv6}, []string{deviceEastIPv4, deviceEastIPv6}},
 		} {
 			l, err := netlink.LinkByName(side.link)
 			if err != nil {
@@ -223,6 +224,67 @@ func (p *Path) route() error {
 				}); err != nil {
 					return fmt.Errorf("neighbor %s: %w", neighbor, err)
 				}
+			}
+		}
+		return nil
+	})
+}
+
+// The device's addresses.
+const (
+	deviceWestIPv4, deviceWestIPv6 = "198.18.0.1/24", "2001:2:0:1::1/64"
+	deviceEastIPv4, deviceEastIPv6 = "198.19.0.1/24", "2001:2:0:2::1/64"
+)
+
+// deviceAddresses returns the device's addresses of a family.
+func deviceAddresses(is4 bool) (west, east netip.Addr) {
+	if is4 {
+		return netip.MustParsePrefix(deviceWestIPv4).Addr(), netip.MustParsePrefix(deviceEastIPv4).Addr()
+	}
+	return netip.MustParsePrefix(deviceWestIPv6).Addr(), netip.MustParsePrefix(deviceEastIPv6).Addr()
+}
+
+// Forget removes the device's neighbor entries.
+func (p *Path) Forget() error {
+	return Do(p.Device, func() error {
+		for _, name := range []string{DeviceWest, DeviceEast} {
+			l, err := netlink.LinkByName(name)
+			if err != nil {
+				return err
+			}
+			entries, err := netlink.NeighList(l.Attrs().Index, netlink.FAMILY_ALL)
+			if err != nil {
+				return err
+			}
+			for _, entry := range entries {
+				// Entries of multicast groups need no resolution, and with one that is being resolved
+				// the kernel would drop the frames that wait for it.
+				if entry.State&(netlink.NUD_NOARP|netlink.NUD_INCOMPLETE) != 0 {
+					continue
+				}
+				if err := netlink.NeighDel(&entry); err != nil && !errors.Is(err, unix.ENOENT) {
+					return fmt.Errorf("forgetting %s: %w", entry.IP, err)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (p *Path) addLinkLocal() error {
+	return Do(p.Device, func() error {
+		for _, name := range []string{DeviceWest, DeviceEast} {
+			l, err := netlink.LinkByName(name)
+			if err != nil {
+				return err
+			}
+			address, err := netlink.ParseAddr("fe80::1/64")
+			if err != nil {
+				return err
+			}
+			address.Flags = unix.IFA_F_NODAD
+			if err := netlink.AddrAdd(l, address); err != nil {
+				return fmt.Errorf("address %s: %w", address, err)
 			}
 		}
 		return nil

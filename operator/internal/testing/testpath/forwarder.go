@@ -1,6 +1,7 @@
 package testpath
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -79,6 +80,48 @@ func (f *Forwarder) close() {
 		}
 	}
 }
+
+// Raw is a port of the device in a test's own hands.
+type Raw struct {
+	fd   int
+	name unix.SockaddrLinklayer
+}
+
+// Raw opens a port of the device, such as DeviceWest.
+func (p *Path) Raw(port string) (*Raw, error) {
+	r := &Raw{fd: -1}
+	err := Do(p.Device, func() (err error) {
+		r.fd, r.name, err = packetSocket(port, unix.ETH_P_ALL)
+		return err
+	})
+	return r, err
+}
+
+// Send sends a frame to the generator's port.
+func (r *Raw) Send(frame []byte) error { return unix.Sendto(r.fd, frame, 0, &r.name) }
+
+// Receive returns the next frame of the generator's port, and none after 20 ms.
+func (r *Raw) Receive() ([]byte, error) {
+	buffer := make([]byte, 1<<16)
+	for {
+		n, from, err := unix.Recvfrom(r.fd, buffer, 0)
+		if errors.Is(err, unix.EAGAIN) {
+			return nil, nil
+		}
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return nil, os.NewSyscallError("recvfrom", err)
+		}
+		if ll, ok := from.(*unix.SockaddrLinklayer); !ok || ll.Pkttype != unix.PACKET_OUTGOING {
+			return buffer[:n], nil
+		}
+	}
+}
+
+// Close closes it.
+func (r *Raw) Close() error { return unix.Close(r.fd) }
 
 func packetSocket(name string, protocol uint16) (int, unix.SockaddrLinklayer, error) {
 	l, err := netlink.LinkByName(name)

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -96,23 +97,48 @@ func (p *Path) routeBetween(napi bool) error {
 
 // Bridged builds what two pods on one node have: bridge ports without NAPI on both sides, and a
 // forwarding kernel between them.
-func Bridged() (*Path, error) {
-	return build(func(p *Path) (err error) {
-		if p.Node, err = newNamespace(); err != nil {
+func Bridged() (*Path, error) { return build((*Path).bridgeBetween) }
+
+// BridgedTagged builds Bridged with ports whose frames have that VLAN tag: the node removes it, and adds it to what
+// the device sends.
+func BridgedTagged(tag int) (*Path, error) {
+	return build(func(p *Path) error {
+		if err := p.bridgeBetween(); err != nil {
 			return err
 		}
-		if err := errors.Join(
-			p.veth(p.Generator, West, p.Node, "nwest", false),
-			p.veth(p.Generator, East, p.Node, "neast", false),
-			p.veth(p.Device, DeviceWest, p.Node, "rwest", false),
-			p.veth(p.Device, DeviceEast, p.Node, "reast", false),
-			p.bridge("brwest", "nwest", "rwest"),
-			p.bridge("breast", "neast", "reast"),
-		); err != nil {
-			return err
-		}
-		return p.route()
+		return errors.Join(p.tagAt("nwest", tag), p.tagAt("neast", tag))
 	})
+}
+
+func (p *Path) bridgeBetween() (err error) {
+	if p.Node, err = newNamespace(); err != nil {
+		return err
+	}
+	if err := errors.Join(
+		p.veth(p.Generator, West, p.Node, "nwest", false),
+		p.veth(p.Generator, East, p.Node, "neast", false),
+		p.veth(p.Device, DeviceWest, p.Node, "rwest", false),
+		p.veth(p.Device, DeviceEast, p.Node, "reast", false),
+		p.bridge("brwest", "nwest", "rwest"),
+		p.bridge("breast", "neast", "reast"),
+	); err != nil {
+		return err
+	}
+	return p.route()
+}
+
+// Unresolved makes a path's device forget its static neighbors, and gives it link-local addresses, from which it asks
+// for neighbors over IPv6.
+func Unresolved(build func() (*Path, error)) (*Path, error) {
+	p, err := build()
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(p.addLinkLocal(), p.Forget()); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // Switched joins both ports by a bridge without a device. It forwards tags unchanged; if vlan is
@@ -189,6 +215,19 @@ func (p *Path) path(west, east netip.Addr, directions []measure.Direction) measu
 			}
 		}
 		path.Streams = append(path.Streams, s)
+	}
+	return path
+}
+
+// Resolving gives a path's ports their streams' source addresses, and has them resolve the device's. The streams'
+// destinations on Ethernet are wrong until then.
+func Resolving(path measure.Path) measure.Path {
+	path.Ports[0].Addresses, path.Ports[1].Addresses = []netip.Addr{westIPv4, westIPv6}, []netip.Addr{eastIPv4, eastIPv6}
+	is4 := path.Streams[0].SourceAddress.Is4()
+	path.Ports[0].NextHop, path.Ports[1].NextHop = deviceAddresses(is4)
+	path.Streams = slices.Clone(path.Streams)
+	for i := range path.Streams {
+		path.Streams[i].DestinationMAC = "02:00:00:00:00:ff"
 	}
 	return path
 }

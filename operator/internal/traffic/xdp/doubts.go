@@ -36,6 +36,7 @@ func (d *Driver) doubts(trial measure.Trial, outcome measure.Outcome, away away,
 		d.doubtCounts(&all, trial, direction, seen)
 		d.doubtRefusals(&all, trial, direction, seen)
 		d.doubtFragments(&all, direction)
+		d.doubtNextHop(&all, direction)
 	}
 	d.doubtCores(&all, trial, outcome, away, seen)
 	expected := lead + leadSpread + trial.Duration() + trial.Settle() + d.extended + outcome.Drain()

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -92,6 +93,11 @@ type Driver struct {
 	// moderated is what Close restores, by moderationSocket.
 	moderated        []moderation
 	moderationSocket int
+	// groups are the multicast groups that Close leaves.
+	groups []membership
+	// others are the hardware addresses that the next hops announced, after others had answered, before
+	// the first trial: the last one of each port.
+	others [2]net.HardwareAddr
 
 	cpus []int
 	// starves is true where the kernel may leave work of the transmitting CPUs to a thread that never runs.
@@ -139,14 +145,15 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 		}
 	}()
 	steps := []func() error{
-		d.checkConfig, d.openPorts, d.moderate, d.chooseCPUs, d.load, d.attachReceivers, d.findLongest,
-		func() error { return d.findPath(ctx) }, func() error { return d.findRefusals(ctx) }, d.findCost,
+		d.checkConfig, d.openPorts, d.moderate, d.chooseCPUs, d.load, d.attachReceivers, d.attachAnswerers, d.findLongest,
+		func() error { return d.resolve(ctx) }, func() error { return d.findPath(ctx) }, func() error { return d.findRefusals(ctx) }, d.findCost,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
+	d.noteOthers()
 	return d, nil
 }
 
@@ -167,7 +174,7 @@ func (d *Driver) Close() error {
 		d.inner[i] = nil
 	}
 	failed = append(failed, d.detachReceivers())
-	failed = append(failed, d.closeModeration(), d.state.unmap())
+	failed = append(failed, d.leaveGroups(), d.closeModeration(), d.state.unmap())
 	if d.collection != nil {
 		d.collection.Close()
 		d.collection = nil
@@ -221,6 +228,9 @@ func (d *Driver) checkConfig() error {
 	d.description.RingFrames = c.RingFrames
 	if c.Path.HasVLAN() && c.ReceiveMode != Auto {
 		return invalid("receive mode %q does not see every VLAN tag: leave the mode to the driver", c.ReceiveMode)
+	}
+	if err := checkResolution(c.Path); err != nil {
+		return invalid("%w", err)
 	}
 	var err error
 	d.streams, err = frames.Of(c.Path)

@@ -93,8 +93,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 					programs = append(programs, id)
 				}
 			}
-			if len(programs) != 21 {
-				t.Fatalf("%d programs are loaded, want 21", len(programs))
+			if len(programs) != 23 {
+				t.Fatalf("%d programs are loaded, want 23", len(programs))
 			}
 			if err := d.Close(); err != nil {
 				t.Fatal(err)

@@ -22,7 +22,7 @@ func (d *Driver) load() error {
 	for _, p := range d.ports {
 		several = several || !oneReceiveQueue(p.name)
 	}
-	if err := d.loadFor(several); err != nil {
+	if err := d.loadFor(several, d.config.ReceiveMode == Generic); err != nil {
 		return err
 	}
 	// Another process's frames may be present: start at a random number.
@@ -32,7 +32,7 @@ func (d *Driver) load() error {
 	return nil
 }
 
-func (d *Driver) loadFor(severalCPUs bool) error {
+func (d *Driver) loadFor(severalCPUs, generic bool) error {
 	if err := d.state.unmap(); err != nil {
 		return err
 	}
@@ -43,12 +43,14 @@ func (d *Driver) loadFor(severalCPUs bool) error {
 	if err != nil {
 		return cannotLoad(err)
 	}
-	several := uint8(0)
-	if severalCPUs {
-		several = 1
-	}
-	if err := spec.Variables[trafficVarSeveralCpus].Set(several); err != nil {
-		return cannotLoad(err)
+	for name, isSet := range map[string]bool{trafficVarSeveralCpus: severalCPUs, trafficVarGeneric: generic} {
+		value := uint8(0)
+		if isSet {
+			value = 1
+		}
+		if err := spec.Variables[name].Set(value); err != nil {
+			return cannotLoad(err)
+		}
 	}
 	if d.collection, err = ebpf.NewCollection(spec); err != nil {
 		return cannotLoad(err)
@@ -59,7 +61,9 @@ func (d *Driver) loadFor(severalCPUs bool) error {
 	for i := range d.ports {
 		d.state.Transmitters[i].PortIfindex = uint32(d.ports[i].index)
 		d.state.Receivers[i].PortIfindex = uint32(d.ports[1-i].index)
+		d.state.Receivers[i].Vlan = uint32(d.config.Path.Ports[1-i].VLAN)
 	}
+	d.putAddresses()
 	d.state.clear()
 	return nil
 }
@@ -87,7 +91,7 @@ func (d *Driver) attachReceivers() error {
 		d.description.Fallbacks = append(d.description.Fallbacks,
 			fmt.Sprintf("a port's driver takes no XDP program (%v): frames are received in generic mode", err))
 		// Generic mode runs on any CPU that takes a packet off its backlog.
-		if err := d.loadFor(true); err != nil {
+		if err := d.loadFor(true, true); err != nil {
 			return err
 		}
 	}

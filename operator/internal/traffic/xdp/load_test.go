@@ -1,6 +1,7 @@
 package xdp
 
 import (
+	"errors"
 	"runtime"
 	"testing"
 
@@ -11,21 +12,22 @@ import (
 // TestLoadsWithThePodsCapabilities loads the programs with the capabilities that a traffic pod has, BPF and NET_ADMIN. Without PERFMON the verifier
 // follows more paths through them.
 func TestLoadsWithThePodsCapabilities(t *testing.T) {
-	for _, several := range []uint8{0, 1} {
+	for _, c := range [][2]uint8{{0, 0}, {1, 0}, {1, 1}} {
+		several, generic := c[0], c[1]
 		failed := make(chan error)
 		go func() {
 			// The thread ends with the goroutine: no other one gets its capabilities.
 			runtime.LockOSThread()
-			failed <- loadWith(several, 1<<unix.CAP_BPF|1<<unix.CAP_NET_ADMIN)
+			failed <- loadWith(several, generic, 1<<unix.CAP_BPF|1<<unix.CAP_NET_ADMIN)
 		}()
 		if err := <-failed; err != nil {
-			t.Errorf("with several_cpus %d: %v", several, err)
+			t.Errorf("with several_cpus %d and generic %d: %v", several, generic, err)
 		}
 	}
 }
 
 // loadWith loads the programs in this thread with no other capabilities than those of a mask.
-func loadWith(several uint8, capabilities uint64) error {
+func loadWith(several, generic uint8, capabilities uint64) error {
 	data := [2]unix.CapUserData{}
 	for i := range data {
 		part := uint32(capabilities >> (32 * i))
@@ -38,7 +40,7 @@ func loadWith(several uint8, capabilities uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := spec.Variables[trafficVarSeveralCpus].Set(several); err != nil {
+	if err := errors.Join(spec.Variables[trafficVarSeveralCpus].Set(several), spec.Variables[trafficVarGeneric].Set(generic)); err != nil {
 		return err
 	}
 	collection, err := ebpf.NewCollection(spec)

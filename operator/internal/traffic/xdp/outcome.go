@@ -1,6 +1,7 @@
 package xdp
 
 import (
+	"sync/atomic"
 	"time"
 
 	"vnfbench.io/operator/internal/measure"
@@ -31,11 +32,14 @@ func (d *Driver) watch() (w watched, err error) {
 	return w, err
 }
 
+// readPorts reads the ports' counters, without the answers to requests for hardware addresses: a port that
+// sent one and refused a frame would look as if it had sent both.
 func (d *Driver) readPorts() (all [2]counters, err error) {
 	for i, p := range d.ports {
 		if all[i], err = readCounters(d.handle, p); err != nil {
 			return all, err
 		}
+		all[i].sent -= min(all[i].sent, atomic.LoadUint64(&d.resolver(i).Answers))
 	}
 	return all, nil
 }

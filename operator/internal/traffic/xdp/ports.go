@@ -18,6 +18,7 @@ type port struct {
 	name  string
 	index int
 	mtu   int
+	mac   net.HardwareAddr
 }
 
 func findPort(h *netlink.Handle, name string) (port, error) {
@@ -30,7 +31,7 @@ func findPort(h *netlink.Handle, name string) (port, error) {
 	if err := checkUp(attrs, "bring the interface up"); err != nil {
 		return port{}, err
 	}
-	return port{name: name, index: attrs.Index, mtu: attrs.MTU}, nil
+	return port{name: name, index: attrs.Index, mtu: attrs.MTU, mac: attrs.HardwareAddr}, nil
 }
 
 // checkUp refuses a port that is down. In a trial, the kernel would drop what is

@@ -149,9 +149,18 @@ func (d *Driver) noPath(before [2]counters) error {
 	if d.config.TransmitPath != Auto {
 		tried = d.config.TransmitPath
 	}
-	return measure.Failf(v1alpha1.ReasonNoPathThroughChain,
-		"check that every device of the chain forwards between the two ports and has a static neighbor for each of the path's addresses",
+	return measure.Failf(v1alpha1.ReasonNoPathThroughChain, d.remedyForNoPath(),
 		"no probe frame came through in each of %v within %v (%s tried)%s", d.directions(), d.config.ProbeTimeout, tried, text)
+}
+
+// remedyForNoPath says what a device needs where nothing comes through.
+func (d *Driver) remedyForNoPath() string {
+	for _, p := range d.config.Path.Ports {
+		if !p.NextHop.IsValid() {
+			return "check that every device of the chain forwards between the two ports and has a static neighbor for each of the path's addresses"
+		}
+	}
+	return "check that every device of the chain forwards between the two ports and has a route to each of the path's addresses"
 }
 
 func (d *Driver) directions() []measure.Direction {

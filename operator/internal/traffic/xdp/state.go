@@ -54,7 +54,7 @@ func (s *state) clear() {
 	}
 	for i := range s.Receivers {
 		r := &s.Receivers[i]
-		*r = trafficReceiver{PortIfindex: r.PortIfindex, Key: r.Key, EarlierKey: r.Key}
+		*r = trafficReceiver{PortIfindex: r.PortIfindex, Vlan: r.Vlan, Key: r.Key, EarlierKey: r.Key}
 		r.Delay.Min, r.Variation.Min = math.MaxUint64, math.MaxUint64
 		for n := range s.Slots[i] {
 			s.Slots[i][n] = trafficSlot{DelayMin: math.MaxUint64, MadeBefore: never}

@@ -73,6 +73,19 @@ type trafficReceiver struct {
 	_                     [76]byte
 }
 
+type trafficResolver struct {
+	_        structs.HostLayout
+	Mac      [3]uint16
+	Ipv4     [2]uint16
+	Ipv6     [8]uint16
+	NextIpv4 [2]uint16
+	NextIpv6 [8]uint16
+	_        [2]byte
+	NextMac  uint64
+	OtherMac uint64
+	Answers  uint64
+}
+
 type trafficRun struct {
 	_      structs.HostLayout
 	First  uint32
@@ -118,7 +131,9 @@ type trafficState struct {
 	Slots        [2][1024]trafficSlot
 	SlotDelays   [2][1024][201]uint32
 	Zero         uint64
-	_            [56]byte
+	Resolvers    [2]trafficResolver
+	AskIfindex   uint32
+	_            [36]byte
 }
 
 type trafficTransmitter struct {
@@ -183,6 +198,8 @@ type trafficTransmitter struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	trafficProgAnswerRequest       = "answer_request"
+	trafficProgAsk                 = "ask"
 	trafficProgFragmentBoth        = "fragment_both"
 	trafficProgFragmentForward     = "fragment_forward"
 	trafficProgFragmentReverse     = "fragment_reverse"
@@ -204,6 +221,7 @@ const (
 	trafficProgVlanBoth            = "vlan_both"
 	trafficProgVlanForward         = "vlan_forward"
 	trafficProgVlanReverse         = "vlan_reverse"
+	trafficVarGeneric              = "generic"
 	trafficVarSeveralCpus          = "several_cpus"
 	trafficVarShared               = "shared"
 )
@@ -250,6 +268,8 @@ type trafficSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type trafficProgramSpecs struct {
+	AnswerRequest       *ebpf.ProgramSpec `ebpf:"answer_request"`
+	Ask                 *ebpf.ProgramSpec `ebpf:"ask"`
 	FragmentBoth        *ebpf.ProgramSpec `ebpf:"fragment_both"`
 	FragmentForward     *ebpf.ProgramSpec `ebpf:"fragment_forward"`
 	FragmentReverse     *ebpf.ProgramSpec `ebpf:"fragment_reverse"`
@@ -283,6 +303,7 @@ type trafficMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type trafficVariableSpecs struct {
+	Generic     *ebpf.VariableSpec `ebpf:"generic"`
 	SeveralCpus *ebpf.VariableSpec `ebpf:"several_cpus"`
 	Shared      *ebpf.VariableSpec `ebpf:"shared"`
 }
@@ -317,6 +338,7 @@ func (m *trafficMaps) Close() error {
 //
 // It can be passed to loadTrafficObjects or ebpf.CollectionSpec.LoadAndAssign.
 type trafficVariables struct {
+	Generic     *ebpf.Variable `ebpf:"generic"`
 	SeveralCpus *ebpf.Variable `ebpf:"several_cpus"`
 	Shared      *ebpf.Variable `ebpf:"shared"`
 }
@@ -325,6 +347,8 @@ type trafficVariables struct {
 //
 // It can be passed to loadTrafficObjects or ebpf.CollectionSpec.LoadAndAssign.
 type trafficPrograms struct {
+	AnswerRequest       *ebpf.Program `ebpf:"answer_request"`
+	Ask                 *ebpf.Program `ebpf:"ask"`
 	FragmentBoth        *ebpf.Program `ebpf:"fragment_both"`
 	FragmentForward     *ebpf.Program `ebpf:"fragment_forward"`
 	FragmentReverse     *ebpf.Program `ebpf:"fragment_reverse"`
@@ -350,6 +374,8 @@ type trafficPrograms struct {
 
 func (p *trafficPrograms) Close() error {
 	return _TrafficClose(
+		p.AnswerRequest,
+		p.Ask,
 		p.FragmentBoth,
 		p.FragmentForward,
 		p.FragmentReverse,

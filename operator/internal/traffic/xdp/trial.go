@@ -125,7 +125,6 @@ func (d *Driver) prepare(trial measure.Trial) (templates [2]template, err error)
 		buffer = max(buffer, len(templates[i].frame))
 		key := uint32(d.trial)<<1 | uint32(i)
 		d.state.Receivers[i].Key = key
-		d.state.Receivers[i].Vlan = uint32(d.config.Path.Ports[1-i].VLAN)
 		t := &d.state.Transmitters[i]
 		t.Key = key
 		t.VlanBytes = uint32(d.tagBytes(i))

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -55,11 +57,8 @@ func (f *Function) applyLink(port vnf.Port, link netlink.Link) error {
 			return fmt.Errorf("setting the MTU to %d bytes: %w", port.MTUBytes, explain(err))
 		}
 	}
-	if attrs.RawFlags&unix.IFF_NOARP == 0 {
-		log.Info("switching off ARP")
-		if err := netlink.LinkSetARPOff(link); err != nil {
-			return fmt.Errorf("switching off ARP: %w", explain(err))
-		}
+	if err := f.applyARP(port, link); err != nil {
+		return err
 	}
 	if err := f.silenceIPv6(port, link); err != nil {
 		return err
@@ -68,6 +67,25 @@ func (f *Function) applyLink(port vnf.Port, link netlink.Link) error {
 	log.Info("setting link up")
 	if err := netlink.LinkSetUp(link); err != nil {
 		return fmt.Errorf("setting the link up: %w", explain(err))
+	}
+	return nil
+}
+
+// applyARP switches ARP and neighbor discovery on or off.
+func (f *Function) applyARP(port vnf.Port, link netlink.Link) error {
+	log := f.log.With("port", port.Name, "interface", link.Attrs().Name)
+	off := link.Attrs().RawFlags&unix.IFF_NOARP != 0
+	switch {
+	case port.Resolution == "" && !off:
+		log.Info("switching off ARP")
+		if err := netlink.LinkSetARPOff(link); err != nil {
+			return fmt.Errorf("switching off ARP: %w", explain(err))
+		}
+	case port.Resolution != "" && off:
+		log.Info("switching on ARP")
+		if err := netlink.LinkSetARPOn(link); err != nil {
+			return fmt.Errorf("switching on ARP: %w", explain(err))
+		}
 	}
 	return nil
 }
@@ -102,8 +120,15 @@ func (f *Function) silenceIPv6(port vnf.Port, link netlink.Link) error {
 	if err != nil {
 		return err
 	}
+	wanted, err := addressesOf(port)
+	if err != nil {
+		return err
+	}
 	for _, address := range addresses {
-		if !address.IP.IsLinkLocalUnicast() {
+		// applyAddresses set one with this flag before, and the kernel's own has it not.
+		kept := address.Flags&unix.IFA_F_NODAD != 0 &&
+			slices.ContainsFunc(wanted, func(p netip.Prefix) bool { return ipNet(p).String() == address.IPNet.String() })
+		if !address.IP.IsLinkLocalUnicast() || kept {
 			continue
 		}
 		f.log.Info("removing address", "port", port.Name, "address", address.IPNet.String())
@@ -114,8 +139,33 @@ func (f *Function) silenceIPv6(port vnf.Port, link netlink.Link) error {
 	return nil
 }
 
+// addressesOf returns the port's addresses. A port that asks has a link-local one too: from it the
+// kernel asks for the next hop of a packet that it forwards.
+func addressesOf(port vnf.Port) ([]netip.Prefix, error) {
+	hasIPv6 := slices.ContainsFunc(port.Addresses, func(p netip.Prefix) bool { return p.Addr().Is6() })
+	if port.Resolution != vnf.ResolutionAsks || !hasIPv6 {
+		return port.Addresses, nil
+	}
+	address, err := linkLocal(port.MAC)
+	return append(slices.Clone(port.Addresses), address), err
+}
+
+// linkLocal returns the address of a port by RFC 4291 appendix A.
+func linkLocal(text string) (netip.Prefix, error) {
+	mac, err := net.ParseMAC(text)
+	if err != nil || len(mac) != 6 {
+		return netip.Prefix{}, fmt.Errorf("%q is not a hardware address", text)
+	}
+	address := [16]byte{0xfe, 0x80, 8: mac[0] ^ 0x02, 9: mac[1], 10: mac[2], 11: 0xff, 12: 0xfe, 13: mac[3], 14: mac[4], 15: mac[5]}
+	return netip.PrefixFrom(netip.AddrFrom16(address), 64), nil
+}
+
 func (f *Function) applyAddresses(port vnf.Port, link netlink.Link) error {
-	for _, prefix := range port.Addresses {
+	addresses, err := addressesOf(port)
+	if err != nil {
+		return err
+	}
+	for _, prefix := range addresses {
 		f.log.Info("setting address", "port", port.Name, "interface", link.Attrs().Name, "address", prefix.String())
 		address := &netlink.Addr{IPNet: ipNet(prefix)}
 		if prefix.Addr().Is6() {

@@ -62,6 +62,9 @@ func (f *Function) checkPort(port vnf.Port) error {
 	if !sameMAC(attrs.HardwareAddr, port.MAC) {
 		problems = append(problems, fmt.Errorf("interface %q has the hardware address %s, want %s", attrs.Name, attrs.HardwareAddr, port.MAC))
 	}
+	if off := attrs.RawFlags&unix.IFF_NOARP != 0; off != (port.Resolution == "") {
+		problems = append(problems, fmt.Errorf("interface %q has ARP switched off: %t, want %t", attrs.Name, off, !off))
+	}
 	if attrs.MTU != port.MTUBytes {
 		problems = append(problems, fmt.Errorf("interface %q has an MTU of %d bytes, want %d", attrs.Name, attrs.MTU, port.MTUBytes))
 	}
@@ -103,8 +106,12 @@ func checkAddresses(port vnf.Port, link netlink.Link) error {
 	for _, address := range addresses {
 		flags[address.IPNet.String()] = address.Flags
 	}
+	wanted, err := addressesOf(port)
+	if err != nil {
+		return err
+	}
 	var problems []error
-	for _, want := range port.Addresses {
+	for _, want := range wanted {
 		found, ok := flags[ipNet(want).String()]
 		switch {
 		case !ok:

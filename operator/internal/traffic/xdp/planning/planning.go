@@ -29,7 +29,7 @@ const (
 // Generator is the XDP driver.
 var Generator = &generator.Generator{
 	Name:          Name,
-	Limits:        generator.Limits{MaxFrameBytes: MaxFrameBytes, Fragments: true, RandomTuples: true, ReceiveRing: true, DelayVariation: true},
+	Limits:        generator.Limits{MaxFrameBytes: MaxFrameBytes, Fragments: true, RandomTuples: true, ReceiveRing: true, Resolution: true, DelayVariation: true},
 	DefaultMemory: "256Mi",
 	Pod: func(testbed *v1alpha1.Testbed) generator.Pod {
 		return generator.Pod{Capabilities: capabilities(testbed)}
