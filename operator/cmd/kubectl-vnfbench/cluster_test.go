@@ -262,6 +262,7 @@ func TestAgainstAPIServer(t *testing.T) {
 	s.checkReports(t)
 	s.checkComparison(t, final)
 	s.checkGroups(t, final)
+	s.checkDoctor(t)
 }
 
 // checkComparison compares a run with a new one.
