@@ -27,6 +27,8 @@ type cluster struct {
 	namespace string
 	// config connects to the cluster; nil in tests with a client that has no cluster.
 	config *rest.Config
+	// openLog replaces the way to the logs of pods, for tests.
+	openLog logOpener
 }
 
 func newCluster(flags *genericclioptions.ConfigFlags) (*cluster, error) {
