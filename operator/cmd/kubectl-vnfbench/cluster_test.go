@@ -263,6 +263,7 @@ func TestAgainstAPIServer(t *testing.T) {
 	s.checkComparison(t, final)
 	s.checkGroups(t, final)
 	s.checkDoctor(t)
+	s.checkCommands(t)
 }
 
 // checkComparison compares a run with a new one.

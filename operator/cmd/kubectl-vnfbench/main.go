@@ -104,7 +104,9 @@ func newCommandWith(streams genericiooptions.IOStreams, flags *genericclioptions
 	command.AddCommand(newWatchCommand(streams, connect), newReportCommand(streams, connect), newCompareCommand(streams, connect),
 		newExportCommand(streams, connect), newReplayCommand(streams), newDistributionCommand(streams),
 		newSuiteCommand(streams, connect), newSeriesCommand(streams, connect), newJudgeCommand(streams, connect), newStudyCommand(streams), newUICommand(streams, flags),
-		newDoctorCommand(streams, connect), newValidateCommand(streams), newPlanCommand(streams, connect), newListCommand(streams, connect), newRunCommand(streams, connect), newRerunCommand(streams, connect), newSuspendCommand(streams, connect), newResumeCommand(streams, connect), newLogsCommand(streams, connect))
+		newDoctorCommand(streams, connect), newValidateCommand(streams), newPlanCommand(streams, connect), newListCommand(streams, connect),
+		newRunCommand(streams, connect), newRerunCommand(streams, connect), newSuspendCommand(streams, connect), newResumeCommand(streams, connect),
+		newLogsCommand(streams, connect), newCollectCommand(streams, connect))
 	return command
 }
 
