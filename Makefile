@@ -42,7 +42,7 @@ ACTIONLINT := $(TOOLS)/actionlint-v1.7.12
 # Binaries are static, so that their images need nothing else, and free of
 # paths, so that equal sources give equal images.
 GO_BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false
-GO_FILES := $(shell find operator -name '*.go' -o -name '*.o' -o -name 'go.*' | sort)
+GO_FILES := $(shell find operator -name '*.go' -o -name '*.o' -o -name 'go.*' -o -path '*/manifests/*.yaml' | sort)
 LAB_FILES := $(shell find test/lab -type f | sort)
 
 # What the image of the network function holds, SOURCE:DESTINATION; the guest's
@@ -403,6 +403,8 @@ generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC
 	cd operator && go generate ./...
 	cp config/crd/bases/*.yaml charts/vnfbench/files/crds/
 	mkdir -p charts/vnfbench/files/admission && cp config/admission/*-*.yaml charts/vnfbench/files/admission/
+	# Programs without a cluster have both, too.
+	cp config/crd/bases/*.yaml operator/internal/manifests/crds/ && cp config/admission/*-*.yaml operator/internal/manifests/admission/
 	cp config/rbac/role.yaml charts/vnfbench/files/rbac/role.yaml
 	cd operator && $(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=../docs/reference/crd-ref-docs.yaml --max-depth=20 --renderer=markdown --output-path=../docs/reference/api.md
 	# It links a type that is a map to a heading that is not there.

@@ -82,10 +82,10 @@ metadata:
   name: vnfbench
 spec:
   version: v$version
-  shortDescription: Follow network function benchmarks and read their results
+  shortDescription: Make network function benchmarks and read their results
   description: |
-    Follows a BenchmarkRun to its end, writes its report, compares runs, and works
-    out the figures of a report again.
+    Checks a cluster and manifests, makes BenchmarkRuns and follows them to their end,
+    writes reports, compares runs, and works out the figures of a report again.
   platforms:
 YAML
 for platform in $platforms; do

@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"vnfbench.io/operator/internal/admission"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/testing/plantest"
 )
@@ -33,13 +34,17 @@ func numberOf(t *testing.T, name string, otherwise uint64) uint64 {
 }
 
 // TestGeneratedManifests sends manifests that are made from the CRDs' schemas, valid and invalid ones,
-// to the API server. It checks that each is accepted or refused with the name of a field, and that a
-// run that is accepted becomes a plan or an error. VNFBENCH_MANIFESTS is their number, VNFBENCH_SEED
+// to the API server. It checks that each is accepted or refused with the name of a field, that package admission
+// decides the same without a server, and that a run that is accepted becomes a plan or an error. VNFBENCH_MANIFESTS is their number, VNFBENCH_SEED
 // makes those of an earlier test again.
 func TestGeneratedManifests(t *testing.T) {
 	number, seed := numberOf(t, "VNFBENCH_MANIFESTS", 2000), numberOf(t, "VNFBENCH_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("VNFBENCH_SEED=%d", seed)
 	kinds := generatedKinds(t)
+	offlineServer, err := admission.New()
+	if err != nil {
+		t.Fatal(err)
+	}
 	accepted, slowest := map[string]uint64{}, time.Duration(0)
 	for i := range number {
 		// Each manifest has its own seed, so that one can be made alone.
@@ -57,10 +62,14 @@ func TestGeneratedManifests(t *testing.T) {
 			delete(experiment, "acceptance")
 		}
 		o.Object["spec"] = generated
+		offline := offlineServer.Admit(t.Context(), o.DeepCopy())
 		start := time.Now()
 		err := create(o)
 		slowest = max(slowest, time.Since(start))
 		text, _ := json.Marshal(generated)
+		if (err == nil) != (len(offline) == 0) {
+			t.Errorf("manifest %d of seed %d: the API server says %v, and package admission %+v\n%s", i, seed, err, offline, text)
+		}
 		if err != nil {
 			if problem := refusalProblem(err); problem != "" {
 				t.Errorf("manifest %d of seed %d: %s: %v\n%s", i, seed, problem, err, text)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -21,6 +25,10 @@ import (
 type cluster struct {
 	client    client.WithWatch
 	namespace string
+	// config connects to the cluster; nil in tests with a client that has no cluster.
+	config *rest.Config
+	// openLog replaces the way to the logs of pods, for tests.
+	openLog logOpener
 }
 
 func newCluster(flags *genericclioptions.ConfigFlags) (*cluster, error) {
@@ -33,17 +41,16 @@ func newCluster(flags *genericclioptions.ConfigFlags) (*cluster, error) {
 		return nil, fmt.Errorf("reading the namespace from the kubeconfig: %w", err)
 	}
 	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	if err := corev1.AddToScheme(scheme); err != nil {
-		return nil, err
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, authorizationv1.AddToScheme, storagev1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
 	}
 	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", config.Host, err)
 	}
-	return &cluster{client: c, namespace: namespace}, nil
+	return &cluster{client: c, namespace: namespace, config: config}, nil
 }
 
 // run gets one run.

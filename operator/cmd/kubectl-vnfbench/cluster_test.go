@@ -262,6 +262,8 @@ func TestAgainstAPIServer(t *testing.T) {
 	s.checkReports(t)
 	s.checkComparison(t, final)
 	s.checkGroups(t, final)
+	s.checkDoctor(t)
+	s.checkCommands(t)
 }
 
 // checkComparison compares a run with a new one.

@@ -42,3 +42,25 @@ func TestKubectlsCompletion(t *testing.T) {
 		t.Errorf("it runs the plugin with %s, want %s: %v", out, want, err)
 	}
 }
+
+// TestCommandsAreDocumented checks that the reference has every command, and that each has a help text and an example.
+func TestCommandsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "reference", "plugin.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, _, _ := strings.Cut(string(page), "\n## ")
+	out := &bytes.Buffer{}
+	commands := newCommand(genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: out}).Commands()
+	for _, command := range commands {
+		if name := command.Name(); !strings.Contains(table, "`"+name) && !strings.Contains(table, ", `"+name+"`") {
+			t.Errorf("docs/reference/plugin.md lacks %s", name)
+		}
+		if command.Long == "" || command.Example == "" {
+			t.Errorf("%s has no help text or no example", command.Name())
+		}
+	}
+	if len(commands) < 15 {
+		t.Errorf("only %d commands", len(commands))
+	}
+}

@@ -17,12 +17,8 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/document"
-	"vnfbench.io/operator/internal/records"
 	"vnfbench.io/operator/internal/report"
 )
-
-// runsInPage is how many runs are read at a time. Each has all its figures.
-const runsInPage = 50
 
 // isFolder reports whether an argument is a folder of documents. A run's name does not end in a slash, and a name without one is a run's,
 // whatever folders there are.
@@ -103,16 +99,8 @@ func (c *cluster) selectedRuns(ctx context.Context, selector string, everywhere 
 		namespace, place = "", "any namespace"
 	}
 	var all []v1alpha1.BenchmarkRun
-	for next := ""; ; {
-		var page v1alpha1.BenchmarkRunList
-		err := c.client.List(ctx, &page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: parsed}, client.Limit(records.RunsInPage), client.Continue(next))
-		if err != nil {
-			return nil, fmt.Errorf("listing the runs that -l %q matches: %w", selector, explain(err))
-		}
-		all = append(all, page.Items...)
-		if next = page.Continue; next == "" {
-			break
-		}
+	if err := c.eachRun(ctx, namespace, parsed, func(run *v1alpha1.BenchmarkRun) { all = append(all, *run) }); err != nil {
+		return nil, fmt.Errorf("listing the runs that -l %q matches: %w", selector, explain(err))
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("-l %q matches no BenchmarkRun in %s; `kubectl get benchmarkruns --show-labels` lists them", selector, place)

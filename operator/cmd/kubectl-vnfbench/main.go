@@ -5,6 +5,7 @@
 // percentile of its delays. "kubectl vnfbench suite" shows the cells of a suite, "kubectl vnfbench series" keeps
 // the figures of runs as series, and "kubectl vnfbench judge" finds regressions in them. "kubectl vnfbench study" compares
 // suites with what a study has published. "kubectl vnfbench ui" opens the pages of results in a browser.
+// docs/reference/plugin.md lists all commands.
 package main
 
 import (
@@ -82,9 +83,14 @@ func printError(err error, streams genericiooptions.IOStreams) int {
 
 func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	flags := genericclioptions.NewConfigFlags(true)
+	return newCommandWith(streams, flags, func() (*cluster, error) { return newCluster(flags) })
+}
+
+// newCommandWith returns the command with a way to connect to the cluster.
+func newCommandWith(streams genericiooptions.IOStreams, flags *genericclioptions.ConfigFlags, connect func() (*cluster, error)) *cobra.Command {
 	command := &cobra.Command{
 		Use:           "kubectl-vnfbench",
-		Short:         "Follow benchmark runs and read their results",
+		Short:         "Make and follow benchmark runs, and read their results",
 		Version:       version,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl vnfbench"},
 		SilenceErrors: true,
@@ -95,10 +101,12 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	command.SetErr(streams.ErrOut)
 	flags.AddFlags(command.PersistentFlags())
 
-	connect := func() (*cluster, error) { return newCluster(flags) }
 	command.AddCommand(newWatchCommand(streams, connect), newReportCommand(streams, connect), newCompareCommand(streams, connect),
 		newExportCommand(streams, connect), newReplayCommand(streams), newDistributionCommand(streams),
-		newSuiteCommand(streams, connect), newSeriesCommand(streams, connect), newJudgeCommand(streams, connect), newStudyCommand(streams), newUICommand(streams, flags))
+		newSuiteCommand(streams, connect), newSeriesCommand(streams, connect), newJudgeCommand(streams, connect), newStudyCommand(streams), newUICommand(streams, flags),
+		newDoctorCommand(streams, connect), newValidateCommand(streams), newPlanCommand(streams, connect), newListCommand(streams, connect),
+		newRunCommand(streams, connect), newRerunCommand(streams, connect), newSuspendCommand(streams, connect), newResumeCommand(streams, connect),
+		newLogsCommand(streams, connect), newCollectCommand(streams, connect))
 	return command
 }
 

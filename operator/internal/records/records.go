@@ -59,17 +59,10 @@ func Read(ctx context.Context, reader client.Reader, run *v1alpha1.BenchmarkRun,
 		}
 		return source, fmt.Errorf("reading the trials of ConfigMap %q: %w", results.Name, err)
 	}
-	name := plan.NamesOf(run).Plan
-	planned, err := configMap(ctx, reader, run, name)
-	if apierrors.IsNotFound(err) {
-		// A document with trials and without a plan cannot be replayed, and says so.
-		planned, err = &corev1.ConfigMap{}, nil
-	}
-	if err == nil {
-		err = own(run, planned)
-	}
+	// A document with trials and without a plan cannot be replayed, and says so.
+	planned, err := planOf(ctx, reader, run)
 	if err != nil {
-		return source, fmt.Errorf("reading the plan from ConfigMap %q: %w", name, err)
+		return source, err
 	}
 	inputs, err := report.NewInputs(planned.Data[plan.KeyPlan], results.Data)
 	if err != nil {
@@ -77,6 +70,35 @@ func Read(ctx context.Context, reader client.Reader, run *v1alpha1.BenchmarkRun,
 	}
 	source.Trials, source.Inputs = trials, inputs
 	return source, nil
+}
+
+// Plan reads the plan of a run; nil where it has none.
+func Plan(ctx context.Context, reader client.Reader, run *v1alpha1.BenchmarkRun) (*plan.Plan, error) {
+	planned, err := planOf(ctx, reader, run)
+	if err != nil || len(planned.Data) == 0 {
+		return nil, err
+	}
+	made, err := plan.Parse([]byte(planned.Data[plan.KeyPlan]))
+	if err != nil {
+		return nil, Lost{err}
+	}
+	return made, nil
+}
+
+// planOf reads the ConfigMap of a run's plan, which is empty where there is none.
+func planOf(ctx context.Context, reader client.Reader, run *v1alpha1.BenchmarkRun) (*corev1.ConfigMap, error) {
+	name := plan.NamesOf(run).Plan
+	planned, err := configMap(ctx, reader, run, name)
+	if apierrors.IsNotFound(err) {
+		planned, err = &corev1.ConfigMap{}, nil
+	}
+	if err == nil {
+		err = own(run, planned)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the plan from ConfigMap %q: %w", name, err)
+	}
+	return planned, nil
 }
 
 // configMap reads a ConfigMap of a run. The names of a run's have its UID in them, so that no other run has them.

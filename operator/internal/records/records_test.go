@@ -87,6 +87,43 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestPlan checks that a plan is read that is the run's own, and that there may be none.
+func TestPlan(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	name := plan.NamesOf(run()).Plan
+	stored := string((&plan.Plan{Version: plan.Version, GeneratorNode: "node-a"}).JSON())
+	foreign := of(name, map[string]string{plan.KeyPlan: stored})
+	foreign.OwnerReferences[0].UID = "other"
+	for label, test := range map[string]struct {
+		objects []client.Object
+		change  func(*v1alpha1.BenchmarkRun)
+		node    string
+		want    string
+	}{
+		"none":           {},
+		"its own":        {objects: []client.Object{of(name, map[string]string{plan.KeyPlan: stored})}, node: "node-a"},
+		"another run's":  {objects: []client.Object{foreign}, want: "another writer"},
+		"changed":        {objects: []client.Object{of(name, map[string]string{plan.KeyPlan: stored})}, change: digested, want: "not the one"},
+		"broken":         {objects: []client.Object{of(name, map[string]string{plan.KeyPlan: "{"})}, want: "reading the plan"},
+		"another layout": {objects: []client.Object{of(name, map[string]string{plan.KeyPlan: `{"version":1}`})}, want: "another version"},
+	} {
+		r := run()
+		if test.change != nil {
+			test.change(r)
+		}
+		got, err := Plan(t.Context(), fake.NewClientBuilder().WithScheme(scheme).WithObjects(test.objects...).Build(), r)
+		if (err == nil) != (test.want == "") || err != nil && (!strings.Contains(err.Error(), test.want) || !errors.As(err, new(Lost))) {
+			t.Errorf("%s: %v", label, err)
+		}
+		if (got != nil) != (test.node != "") || got != nil && got.GeneratorNode != test.node {
+			t.Errorf("%s: %+v", label, got)
+		}
+	}
+}
+
 func digested(r *v1alpha1.BenchmarkRun) {
 	r.Status.Plan = &v1alpha1.PlanSummary{StoredDigest: "sha256:0"}
 }

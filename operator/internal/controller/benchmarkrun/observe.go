@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -341,7 +340,7 @@ func (r *Reconciler) input(ctx context.Context, s *scope, nodes []corev1.Node, b
 // the kind.
 func (r *Reconciler) networks(ctx context.Context, s *scope) (names map[string]bool, resources map[string]string, err error) {
 	names, resources = map[string]bool{}, map[string]string{}
-	for _, namespace := range networkNamespaces(s) {
+	for _, namespace := range plan.NetworkNamespaces(s.run, s.testbed) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
 		_, err := r.pages.read(ctx, r.Reader, list, 0, func() error {
@@ -368,24 +367,6 @@ func (r *Reconciler) networks(ctx context.Context, s *scope) (names map[string]b
 		}
 	}
 	return names, resources, nil
-}
-
-// networkNamespaces returns the run's namespace and those that the testbed's ports name.
-func networkNamespaces(s *scope) []string {
-	ports := s.testbed.Spec.Ports
-	refs := slices.Clone(ports.CalibrationNetworks)
-	for _, port := range []v1alpha1.TestbedPort{ports.West, ports.East} {
-		if existing := port.NetworkAttachmentDefinition; existing != nil {
-			refs = append(refs, existing.GeneratorRef, ptr.Deref(existing.DeviceRef, v1alpha1.NetworkReference{}))
-		}
-	}
-	namespaces := []string{s.run.Namespace}
-	for _, ref := range refs {
-		if ref.Namespace != "" && !slices.Contains(namespaces, ref.Namespace) {
-			namespaces = append(namespaces, ref.Namespace)
-		}
-	}
-	return namespaces
 }
 
 // readEvents reads what the kubelet or the Job controller reported about an object that has

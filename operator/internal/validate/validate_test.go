@@ -1,0 +1,156 @@
+package validate
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"vnfbench.io/operator/internal/admission"
+)
+
+// shared makes one server for all tests: it compiles the policies, which takes seconds on a busy machine.
+var shared = sync.OnceValues(admission.New)
+
+func check(t *testing.T, documents []Document) Outcome {
+	t.Helper()
+	server, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := Check(t.Context(), server, documents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome
+}
+
+func read(t *testing.T, text string) ([]Document, []Finding) {
+	t.Helper()
+	documents, findings, err := Read("file.yaml", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return documents, findings
+}
+
+// TestSamples checks that all manifests of config are valid, and that all of their runs have a plan.
+func TestSamples(t *testing.T) {
+	for _, folder := range []string{"samples", "samples/sriov"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", "..", "config", folder, "*.yaml"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files: %v", folder, len(files), err)
+		}
+		var documents []Document
+		for _, file := range files {
+			text, err := os.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, findings, err := Read(file, text)
+			if closeErr := text.Close(); err != nil || closeErr != nil || len(findings) > 0 {
+				t.Fatalf("%s: %v, %v, %v", file, findings, err, closeErr)
+			}
+			documents = append(documents, found...)
+		}
+		outcome := check(t, documents)
+		for _, f := range outcome.Findings {
+			t.Errorf("%s: %s: %s: %s; %s", f.File, f.Object, f.Field, f.Message, f.Remedy)
+		}
+		t.Logf("%s: %d objects, %d plans, notes %q", folder, outcome.Checked, outcome.Planned, outcome.Notes)
+		if outcome.Checked == 0 || folder == "samples" && outcome.Planned < 30 {
+			t.Errorf("%s: %d objects were checked, and %d planned", folder, outcome.Checked, outcome.Planned)
+		}
+	}
+}
+
+const (
+	testbed = `
+apiVersion: vnfbench.io/v1alpha1
+kind: Testbed
+metadata: {name: lab, annotations: {vnfbench.io/is-default-testbed: "true"}}
+`
+	run = `
+apiVersion: vnfbench.io/v1alpha1
+kind: BenchmarkRun
+metadata: {name: router}
+spec:
+  experiment:
+    chain:
+    - {name: r1, function: Router}
+`
+	matrix = `
+apiVersion: vnfbench.io/v1alpha1
+kind: BenchmarkSuite
+metadata: {name: nightly}
+spec:
+  template:
+    experiment:
+      chain:
+      - {name: r1, function: Router}
+    matrix:
+      axes:
+      - {name: flows, path: traffic.flows, values: [1, 100]}
+`
+)
+
+// TestFindings checks what is said of files, together and alone.
+func TestFindings(t *testing.T) {
+	for name, test := range map[string]struct {
+		text string
+		// want is the beginning of the only finding, as document|object|field|message.
+		want             string
+		checked, planned int
+		notes            []string
+	}{
+		"valid":              {testbed + "---" + run, "", 2, 1, []string{"the plans assume"}},
+		"no Testbed":         {run, "", 1, 0, []string{"no plan for runs on the cluster's default Testbed"}},
+		"other Testbed":      {testbed + "---" + strings.Replace(run, "    chain:", "    testbedRef: {name: far}\n    chain:", 1), "", 2, 0, []string{"no plan for runs on Testbed far"}},
+		"comments":           {"# first\n---\n" + run + "---\n# last\n", "", 1, 0, nil},
+		"key that is twice":  {strings.Replace(run, "    chain:", "    chain: []\n    chain:", 1), "1||" + "|", 0, 0, nil},
+		"no YAML":            {"a: [", "1|||", 0, 0, nil},
+		"no object":          {"- a", "1|||the document is no object", 0, 0, nil},
+		"no kind":            {"metadata: {name: a}", "1|a||the document has no apiVersion", 0, 0, nil},
+		"metadata":           {"apiVersion: vnfbench.io/v1alpha1\nkind: Testbed\nmetadata: lab", "1|Testbed|metadata|it is no mapping", 0, 0, nil},
+		"other kinds":        {"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}", "", 0, 0, []string{"Namespace (1)"}},
+		"second document":    {testbed + "---" + strings.Replace(run, "Router}", "Switch}", 1), "2|BenchmarkRun router|spec.experiment.chain[0].function|Unsupported value", 2, 0, nil},
+		"list":               {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: vnfbench.io/v1alpha1, kind: Testbed, metadata: {name: lab, labels: {a: b}}, spec: {wrong: 1}}", "1|Testbed lab|spec.wrong|unknown field", 1, 0, nil},
+		"not on the Testbed": {testbed + "---" + strings.Replace(run, "function: Router", "function: Router, runtime: VirtualMachine", 1), "2|BenchmarkRun router|spec.experiment.chain|AttachmentNotOffered", 2, 0, nil},
+		"suite":              {testbed + "---" + matrix, "", 2, 2, nil},
+		"suite's axis":       {testbed + "---" + strings.Replace(matrix, "traffic.flows", "traffic.flow", 1), "2|BenchmarkSuite nightly|spec.template.matrix.axes[flows]", 2, 0, nil},
+		"suite's cell":       {testbed + "---" + strings.Replace(matrix, "[1, 100]", "[1, 0]", 1), "2|BenchmarkSuite nightly, cell flows-0|spec.template.experiment.traffic.flows|Invalid value", 2, 1, nil},
+		"suite's cells":      {testbed + "---" + strings.Replace(matrix, "function: Router", "function: EncryptionGateway", 1), "2|BenchmarkSuite nightly, cell flows-1|spec.template.experiment.chain|", 2, 0, nil},
+	} {
+		documents, findings := read(t, test.text)
+		outcome := check(t, documents)
+		findings = append(findings, outcome.Findings...)
+		var got []string
+		for _, f := range findings {
+			got = append(got, strings.Join([]string{string(rune('0' + f.Document)), f.Object, f.Field, f.Message}, "|"))
+			if f.File != "file.yaml" || f.Remedy == "" && f.Object != "" {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+		if test.want == "" && len(got) > 0 || test.want != "" && (len(got) != 1 || !strings.HasPrefix(got[0], test.want)) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+		if outcome.Checked != test.checked || outcome.Planned != test.planned {
+			t.Errorf("%s: %d checked and %d planned, want %d and %d", name, outcome.Checked, outcome.Planned, test.checked, test.planned)
+		}
+		for _, note := range test.notes {
+			if !slices.ContainsFunc(outcome.Notes, func(n string) bool { return strings.Contains(n, note) }) {
+				t.Errorf("%s: the notes are %q, want %q", name, outcome.Notes, note)
+			}
+		}
+	}
+}
+
+// TestSameInCells checks that what all cells have is said once.
+func TestSameInCells(t *testing.T) {
+	documents, _ := read(t, strings.Replace(matrix, "function: Router", "function: EncryptionGateway", 1))
+	if outcome := check(t, documents); len(outcome.Findings) != 1 || outcome.Findings[0].Cells != 1 {
+		t.Errorf("%+v", outcome.Findings)
+	}
+}
