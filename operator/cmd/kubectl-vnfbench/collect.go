@@ -25,7 +25,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/bundle"
-	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/chain/kinds"
 	"vnfbench.io/operator/internal/doctor"
 	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/installed"
@@ -114,7 +114,7 @@ var ofRun = []schema.GroupVersionKind{
 	{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"},
 	{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"},
 	{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
-	chain.NetworkAttachmentDefinition,
+	kinds.NetworkAttachmentDefinition,
 	kubevirtv1.VirtualMachineInstanceGroupVersionKind,
 }
 

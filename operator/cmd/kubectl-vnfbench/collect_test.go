@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/chain/kinds"
 	"vnfbench.io/operator/internal/installed"
 	"vnfbench.io/operator/internal/plan"
 )
@@ -38,7 +38,7 @@ func TestCollect(t *testing.T) {
 		return &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: name}, InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: about}, Type: "Warning", Reason: "Failed", Message: message}
 	}
 	c := clusterWithPods(t, run, &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Name: "lab-1"}}, node, operator, manager,
-		podOf(run, "r-measurer", chain.ComponentMeasurer, nil), podOf(run, "broken", chain.ComponentObserver, nil),
+		podOf(run, "r-measurer", kinds.ComponentMeasurer, nil), podOf(run, "broken", kinds.ComponentObserver, nil),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "r-plan", Labels: mine}, Data: map[string]string{"plan.json": `{"password": "hidden"}`}},
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "of-another"}, Data: map[string]string{"key": "hidden"}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "r-keys", Labels: mine}, Data: map[string][]byte{"key": []byte("hidden")}},

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/chain/kinds"
 	"vnfbench.io/operator/internal/excerpt"
 )
 
@@ -31,7 +31,7 @@ the pods of a run when it has ended; what the run says of them is in its conditi
 and events.`
 
 // components are those that a run's pods can be.
-var components = []string{chain.ComponentMeasurer, chain.ComponentFunction, chain.ComponentObserver, chain.ComponentEndpoint, chain.ComponentNeighbor}
+var components = []string{kinds.ComponentMeasurer, kinds.ComponentFunction, kinds.ComponentObserver, kinds.ComponentEndpoint, kinds.ComponentNeighbor}
 
 // logging is what the user asks for.
 type logging struct {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/chain/kinds"
 )
 
 // clusterWithPods returns a cluster whose containers have logs: their name, what they are called with, and a token.
@@ -56,7 +56,7 @@ func TestLogs(t *testing.T) {
 		s.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}
 	}
 	other := runNamed("other", 1, func(r *v1alpha1.BenchmarkRun) { r.UID = "other" })
-	c := clusterWithPods(t, run, other, podOf(run, "r-measurer", chain.ComponentMeasurer, restarted), podOf(run, "r-fn-r1", chain.ComponentFunction, nil), podOf(run, "r-observer", chain.ComponentObserver, waiting), podOf(other, "o-fn", chain.ComponentFunction, waiting))
+	c := clusterWithPods(t, run, other, podOf(run, "r-measurer", kinds.ComponentMeasurer, restarted), podOf(run, "r-fn-r1", kinds.ComponentFunction, nil), podOf(run, "r-observer", kinds.ComponentObserver, waiting), podOf(other, "o-fn", kinds.ComponentFunction, waiting))
 	for _, test := range []struct {
 		args string
 		code int
@@ -80,7 +80,7 @@ func TestLogs(t *testing.T) {
 	if code, out, errOut := commandOver(t, clusterWithPods(t, run), "", "logs", "router"); code != exitError || !strings.Contains(out+errOut, "has no pod") {
 		t.Errorf("without pods: exit code %d: %s%s", code, out, errOut)
 	}
-	if code, _, errOut := commandOver(t, clusterWithPods(t, run, podOf(run, "broken", chain.ComponentMeasurer, nil)), "", "logs", "router"); code != exitError || !strings.Contains(errOut, "refused") {
+	if code, _, errOut := commandOver(t, clusterWithPods(t, run, podOf(run, "broken", kinds.ComponentMeasurer, nil)), "", "logs", "router"); code != exitError || !strings.Contains(errOut, "refused") {
 		t.Errorf("with a log that cannot be read: exit code %d: %s", code, errOut)
 	}
 }

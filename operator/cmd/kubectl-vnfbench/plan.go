@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/chain/kinds"
 	"vnfbench.io/operator/internal/controller/queue"
 	"vnfbench.io/operator/internal/excerpt"
 	"vnfbench.io/operator/internal/installed"
@@ -342,7 +342,7 @@ func (c *cluster) networks(ctx context.Context, run *v1alpha1.BenchmarkRun, test
 	names, resources = map[string]bool{}, map[string]string{}
 	for _, namespace := range plan.NetworkNamespaces(run, testbed) {
 		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(chain.NetworkAttachmentDefinition)
+		list.SetGroupVersionKind(kinds.NetworkAttachmentDefinition)
 		switch err := c.client.List(ctx, list, client.InNamespace(namespace)); {
 		case meta.IsNoMatchError(err) || apierrors.IsNotFound(err):
 			return nil, nil, nil
@@ -357,7 +357,7 @@ func (c *cluster) networks(ctx context.Context, run *v1alpha1.BenchmarkRun, test
 				end.NetworkNamespace = namespace
 			}
 			names[end.NetworkKey()] = true
-			if resource := item.Annotations[chain.AnnotationResource]; resource != "" {
+			if resource := item.Annotations[kinds.AnnotationResource]; resource != "" {
 				resources[end.NetworkKey()] = resource
 			}
 		}

@@ -16,17 +16,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain/kinds"
 	"vnfbench.io/operator/internal/plan"
 )
 
 // Values of v1alpha1.LabelComponent.
 const (
-	ComponentMeasurer = "measurer"
-	ComponentFunction = "function"
-	ComponentObserver = "observer"
-	ComponentEndpoint = "endpoint"
-	ComponentNeighbor = "neighbor"
-	ComponentCleanup  = "cleanup"
+	ComponentMeasurer = kinds.ComponentMeasurer
+	ComponentFunction = kinds.ComponentFunction
+	ComponentObserver = kinds.ComponentObserver
+	ComponentEndpoint = kinds.ComponentEndpoint
+	ComponentNeighbor = kinds.ComponentNeighbor
+	ComponentCleanup  = kinds.ComponentCleanup
 )
 
 const (

@@ -5,23 +5,20 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain/kinds"
 	"vnfbench.io/operator/internal/plan"
 )
 
-// NetworkAttachmentDefinition is Multus' kind. This package needs too little of it for a
-// client library.
-var NetworkAttachmentDefinition = schema.GroupVersionKind{
-	Group: "k8s.cni.cncf.io", Version: "v1", Kind: "NetworkAttachmentDefinition",
-}
+// NetworkAttachmentDefinition is Multus' kind.
+var NetworkAttachmentDefinition = kinds.NetworkAttachmentDefinition
 
 // annotationNetworks lists for Multus the networks that a pod joins.
 const annotationNetworks = "k8s.v1.cni.cncf.io/networks"
 
 // AnnotationResource names for Multus the device plugin's resource of a network.
-const AnnotationResource = "k8s.v1.cni.cncf.io/resourceName"
+const AnnotationResource = kinds.AnnotationResource
 
 // cniVersion is that of the configuration; the bridge and tuning plugins have it since
 // 1.0.0.
