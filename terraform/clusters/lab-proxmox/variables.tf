@@ -240,6 +240,7 @@ variable "testbeds" {
       function_image = optional(string)
       guest_image    = optional(string)
       realtime       = optional(string)
+      mac_addresses  = optional(map(object({ west = optional(string), east = optional(string), management = optional(string) })), {})
     }), {})
   }))
   default = { lab = {} }

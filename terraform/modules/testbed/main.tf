@@ -59,6 +59,10 @@ locals {
     interruptMicroseconds = var.generator.xdp.interrupt_microseconds
   } : field => value if value != null }
 
+  mac_addresses = [for name, ports in var.device.mac_addresses : merge(
+    { function = name }, { for port, address in ports : port => address if address != null }
+  )]
+
   # A bridge joins pods of one node, so both selectors then name the device's.
   generator_role = local.attachment == "Bridge" ? "device" : "generator"
 
@@ -73,6 +77,7 @@ locals {
     functionImage = var.device.function_image
     guestImage    = var.device.guest_image
     realtime      = var.device.realtime
+    macAddresses  = length(local.mac_addresses) > 0 ? local.mac_addresses : null
   } : field => value if value != null }
 
   # TRex drives virtual functions by DPDK, and bridges through packet sockets.

@@ -259,7 +259,8 @@ variable "device" {
     HostDevice, as the ports are), the taints that functions tolerate, whether an observer without rights
     reads what the node did ("Enabled" or "Disabled"; with "EnabledWithCycles" it has PERFMON and SETUID until it
     listens, and counts cycles too), the images of reference functions in pods and in virtual
-    machines (absent: the operator's), and whether virtual machines may be real-time ("Enabled" or "Disabled").
+    machines (absent: the operator's), whether virtual machines may be real-time ("Enabled" or "Disabled"), and the
+    MAC addresses of functions Custom, by their names (absent: planned).
     Example: { attachments = ["Veth", "Virtio", "E1000"], observer = "Disabled" }.
   EOT
   type = object({
@@ -270,6 +271,7 @@ variable "device" {
     function_image = optional(string)
     guest_image    = optional(string)
     realtime       = optional(string)
+    mac_addresses  = optional(map(object({ west = optional(string), east = optional(string), management = optional(string) })), {})
   })
   default = {}
 
@@ -278,6 +280,13 @@ variable "device" {
       for attachment in var.device.attachments : contains(["Veth", "Virtio", "E1000", "E1000e", "RTL8139", "SRIOV", "HostDevice"], attachment)
     ])
     error_message = "attachments of device are one or more of Veth, Virtio, E1000, E1000e, RTL8139, SRIOV and HostDevice."
+  }
+
+  validation {
+    condition = alltrue([for ports in values(var.device.mac_addresses) : anytrue([for address in values(ports) : address != null]) && alltrue([
+      for address in values(ports) : address == null || can(regex("^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$", address))
+    ])])
+    error_message = "mac_addresses of device names one or more of west, east and management for each function, each an address of one NIC such as 52:54:00:12:34:56."
   }
 
   validation {

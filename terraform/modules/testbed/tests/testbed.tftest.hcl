@@ -39,6 +39,7 @@ run "sriov_in_full" {
     device = {
       attachments    = ["SRIOV"], observer = "EnabledWithCycles", realtime = "Enabled"
       function_image = "registry.example.com/lab/vnfbench/vnf:v1", guest_image = "registry.example.com/lab/vnfbench/vnf-guest:v1"
+      mac_addresses  = { fw = { west = "52:54:00:12:34:56", east = "52:54:00:12:34:57", management = "52:54:00:12:34:58" }, gw = { east = "52:54:00:12:34:59" } }
     }
     namespaces = { match_labels = { "vnfbench.io/lab" = "metal" } }
     is_default = true
@@ -190,6 +191,12 @@ run "half_a_split" {
   command = plan
   variables { nodes = { a = { labels = { "vnfbench.io/role" = "device" } } } }
   expect_failures = [var.nodes]
+}
+
+run "mac_address_of_a_group" {
+  command = plan
+  variables { device = { mac_addresses = { fw = { west = "53:54:00:12:34:56" } } } }
+  expect_failures = [var.device]
 }
 
 run "two_ways" {
