@@ -20,7 +20,6 @@ import (
 const (
 	// significantDigits keep every value to 1 % in some hundred bytes to 3 KiB; three digits take up to ten times as many.
 	significantDigits = 2
-	minNanoseconds    = 1
 	// maxNanoseconds is an hour. What takes longer counts as that.
 	maxNanoseconds = 3_600_000_000_000
 	// maxTextBytes is more than any distribution takes.
@@ -43,11 +42,16 @@ func Encode(values iter.Seq2[uint64, uint64]) string {
 	if h.TotalCount() == 0 {
 		return ""
 	}
-	return textOf(h)
+	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		// It is written into memory.
+		panic(err)
+	}
+	return string(text)
 }
 
 func empty() *hdrhistogram.Histogram {
-	return hdrhistogram.New(minNanoseconds, maxNanoseconds, significantDigits)
+	return hdrhistogram.New(1, maxNanoseconds, significantDigits)
 }
 
 func add(h *hdrhistogram.Histogram, value, n uint64) {
@@ -100,7 +104,7 @@ func check(text string) error {
 		return fmt.Errorf("it has %d bytes or more when it is decompressed", len(plain))
 	}
 	digits, lowest, highest := binary.BigEndian.Uint32(plain[12:]), binary.BigEndian.Uint64(plain[16:]), binary.BigEndian.Uint64(plain[24:])
-	if digits != significantDigits || lowest != minNanoseconds || highest != maxNanoseconds {
+	if digits != significantDigits || lowest != 1 || highest != maxNanoseconds {
 		return fmt.Errorf("it keeps %d digits from %d to %d ns", digits, lowest, highest)
 	}
 	return nil

@@ -12,8 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"testing"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // sample returns delays with a long tail, in rising order.
@@ -79,25 +77,6 @@ func TestSize(t *testing.T) {
 	}
 	if text := encode(nil); text != "" {
 		t.Errorf("no samples are %q", text)
-	}
-}
-
-// TestText compares with the library's own encoding, octet by octet.
-func TestText(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 1))
-	for n := range 300 {
-		h := empty()
-		for range 1 + random.IntN(1<<(1+n%10)) {
-			// Few and many, and counts of every length that the encoding has.
-			add(h, random.Uint64N(maxNanoseconds)>>random.IntN(42), 1+random.Uint64()>>(2+n%10+random.IntN(50)))
-		}
-		want, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := textOf(h); got != string(want) {
-			t.Fatalf("%d: got %s, want %s", n, got, want)
-		}
 	}
 }
 
