@@ -299,7 +299,7 @@ test-monitoring: $(HELM) ## Check alerts, dashboard and ServiceMonitor by the co
 
 test-terraform: ## Test and lint the Terraform modules, with Terraform and with OpenTofu, and apply that of bare machines to a real Matchbox; says which of them, or tflint, is not there to do it.
 	@tflint=$(TFLINT); test/scripts/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
-	matchbox=$(MATCHBOX) provider=$(MATCHBOX_PROVIDER); $(MAKE) -s --no-print-directory $$matchbox $$provider || matchbox= provider=; \
+	matchbox=$(MATCHBOX) provider=$(MATCHBOX_PROVIDER); $(MAKE) -s --no-print-directory $$matchbox $$provider || { matchbox= provider=; echo 'test-terraform: NOT RUN with Matchbox, which could not be built: the reason is above'; }; \
 	cd test/terraform && go vet ./... && ran= && tofu=$(TOFU) && if [ ! -x "$$tofu" ]; then tofu=tofu; fi && \
 	for program in $${VNFBENCH_TERRAFORM:-terraform $$tofu}; do \
 	  if ! command -v "$$program" >/dev/null; then echo "test-terraform: NOT RUN with $$program, which is not installed (make tofu builds OpenTofu)"; continue; fi; \

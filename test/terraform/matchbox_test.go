@@ -76,7 +76,7 @@ module "nodes" {
 func TestMatchbox(t *testing.T) {
 	server, provider := os.Getenv(variableMatchbox), os.Getenv(variableMatchboxProvider)
 	if server == "" || provider == "" {
-		t.Skip("MATCHBOX WAS NOT RUN: it or its provider is not there; " + variableMatchbox + " and " + variableMatchboxProvider + " name them, and make test-terraform builds both")
+		t.Skip("NOT RUN: Matchbox or its provider is not there; " + variableMatchbox + " and " + variableMatchboxProvider + " name them, and make test-terraform builds both")
 	}
 	folder := t.TempDir()
 	writeCertificates(t, folder)

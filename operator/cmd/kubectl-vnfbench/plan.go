@@ -400,7 +400,7 @@ func writePlan(w io.Writer, p shownPlan) error {
 	}
 	var pods, ports [][]string
 	for _, pod := range p.Pods {
-		pods = append(pods, []string{pod.Role, pod.Name, pod.Runtime, pod.Node, fmt.Sprintf("%dm", pod.RequestMilliCPU), fmt.Sprintf("%dMi", pod.MemoryBytes>>20), pod.Image})
+		pods = append(pods, []string{pod.Role, pod.Name, string(pod.Runtime), pod.Node, fmt.Sprintf("%dm", pod.RequestMilliCPU), fmt.Sprintf("%dMi", pod.MemoryBytes>>20), pod.Image})
 	}
 	for _, port := range p.Ports {
 		var addresses []string

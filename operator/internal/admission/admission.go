@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -265,7 +266,7 @@ func (k *kind) unknownField(path string) Problem {
 	}
 	closest, least := "", 1+len(name)/2
 	for known := range at.Properties {
-		if d := distance(strings.ToLower(name), strings.ToLower(known)); d < least || d == least && known < closest {
+		if d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(known)); d < least || d == least && known < closest {
 			closest, least = known, d
 		}
 	}
@@ -273,25 +274,4 @@ func (k *kind) unknownField(path string) Problem {
 		p.Remedy = fmt.Sprintf("write %s, if that is meant, or remove it", closest)
 	}
 	return p
-}
-
-// distance is how many letters are to be changed, added or removed to make one word of the other.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := diagonal
-			if a[i] != b[j] {
-				changed++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

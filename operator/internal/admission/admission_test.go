@@ -93,15 +93,3 @@ func TestDefaults(t *testing.T) {
 		t.Error("a new object keeps its status")
 	}
 }
-
-// TestDistance checks the number of letters between words.
-func TestDistance(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"flows", "flow", 1}, {"frameBytes", "framebytes", 1}, {"kitten", "sitting", 3}} {
-		if got := distance(test.a, test.b); got != test.want {
-			t.Errorf("%q and %q: %d, want %d", test.a, test.b, got, test.want)
-		}
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/plan"
 	"vnfbench.io/operator/internal/procedure"
 )
@@ -30,10 +31,10 @@ type Preview struct {
 type Pod struct {
 	Name string `json:"name"`
 	// Role is Generator, Observer, Function, Endpoint or Neighbor.
-	Role    string `json:"role"`
-	Runtime string `json:"runtime"`
-	Node    string `json:"node"`
-	Image   string `json:"image"`
+	Role    string           `json:"role"`
+	Runtime v1alpha1.Runtime `json:"runtime"`
+	Node    string           `json:"node"`
+	Image   string           `json:"image"`
 	// RequestMilliCPU and MemoryBytes are what its pod requests.
 	RequestMilliCPU int64 `json:"requestMilliCPU"`
 	MemoryBytes     int64 `json:"memoryBytes"`
@@ -79,34 +80,28 @@ func Of(p *plan.Plan) Preview {
 	return out
 }
 
-// Runtimes of pods.
-const (
-	pod     = "Pod"
-	machine = "VirtualMachine"
-)
-
-func runtimeOf(vm *plan.VM) string {
+func runtimeOf(vm *plan.VM) v1alpha1.Runtime {
 	if vm != nil {
-		return machine
+		return v1alpha1.RuntimeVirtualMachine
 	}
-	return pod
+	return v1alpha1.RuntimePod
 }
 
 func podsOf(p *plan.Plan) []Pod {
 	names := p.Names()
-	add := func(out []Pod, name, role, runtime, node, image string, r plan.Resources) []Pod {
+	add := func(out []Pod, name, role string, runtime v1alpha1.Runtime, node, image string, r plan.Resources) []Pod {
 		return append(out, Pod{name, role, runtime, node, image, r.RequestMilliCPU, r.MemoryBytes})
 	}
-	out := add(nil, names.Job, "Generator", pod, p.GeneratorNode, p.Generator.Image, p.Generator.Resources)
+	out := add(nil, names.Job, "Generator", v1alpha1.RuntimePod, p.GeneratorNode, p.Generator.Image, p.Generator.Resources)
 	for i := range p.Functions {
 		f := &p.Functions[i]
 		out = add(out, names.Function(f.Name), "Function", runtimeOf(f.VM), p.DeviceNode, f.Image, f.Resources)
 	}
 	if o := p.Observer; o != nil {
-		out = add(out, names.Observer, "Observer", pod, p.DeviceNode, o.Image, o.Resources)
+		out = add(out, names.Observer, "Observer", v1alpha1.RuntimePod, p.DeviceNode, o.Image, o.Resources)
 	}
 	for _, e := range p.Endpoints {
-		out = add(out, names.Endpoint(e.Config.Name), "Endpoint", pod, p.GeneratorNode, e.Image, e.Resources)
+		out = add(out, names.Endpoint(e.Config.Name), "Endpoint", v1alpha1.RuntimePod, p.GeneratorNode, e.Image, e.Resources)
 	}
 	for i := range p.Neighbors {
 		n := &p.Neighbors[i]
