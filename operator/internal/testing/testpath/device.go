@@ -244,7 +244,8 @@ func deviceAddresses(is4 bool) (west, east netip.Addr) {
 	return netip.MustParsePrefix(deviceWestIPv6).Addr(), netip.MustParsePrefix(deviceEastIPv6).Addr()
 }
 
-// Forget removes the device's neighbor entries.
+// Forget marks the device's neighbor entries as failed, so that the next frame makes it ask again. It removes none: with
+// an entry that is removed while a frame is on its way to it, the kernel drops the frame.
 func (p *Path) Forget() error {
 	return Do(p.Device, func() error {
 		for _, name := range []string{DeviceWest, DeviceEast} {
@@ -257,12 +258,13 @@ func (p *Path) Forget() error {
 				return err
 			}
 			for _, entry := range entries {
-				// Entries of multicast groups need no resolution, and with one that is being resolved
-				// the kernel would drop the frames that wait for it.
-				if entry.State&(netlink.NUD_NOARP|netlink.NUD_INCOMPLETE) != 0 {
+				// Entries of multicast groups need no resolution. One that failed is forgotten already, and
+				// with one that is being resolved the kernel would drop the frames that wait for it.
+				if entry.State&(netlink.NUD_NOARP|netlink.NUD_FAILED|netlink.NUD_INCOMPLETE|netlink.NUD_PROBE) != 0 {
 					continue
 				}
-				if err := netlink.NeighDel(&entry); err != nil && !errors.Is(err, unix.ENOENT) {
+				entry.State, entry.HardwareAddr = netlink.NUD_FAILED, nil
+				if err := netlink.NeighSet(&entry); err != nil {
 					return fmt.Errorf("forgetting %s: %w", entry.IP, err)
 				}
 			}
