@@ -46,6 +46,7 @@ func (l *lab) testbedUsedIn(name string) (*v1alpha1.Testbed, *corev1.Namespace) 
 // TestBridgesOfARunsNamespace: the Job in the namespace of the testbed's last run removes the bridges. It is believed as the API
 // server stores it, with all defaults; one that a user made in its place is not.
 func TestBridgesOfARunsNamespace(t *testing.T) {
+	t.Parallel()
 	for name, byUser := range map[string]bool{"the operator's": false, "a user's": true} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, nil)

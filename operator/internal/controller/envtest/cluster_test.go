@@ -51,28 +51,81 @@ type node struct {
 
 	seen      map[types.UID]bool
 	measurers map[types.UID]context.CancelFunc
+	// changed has an entry if something has changed since the last step began.
+	changed chan struct{}
 }
 
 // startNode simulates until the test ends.
 func startNode(t *testing.T, namespace string) *node {
 	n := &node{
 		t: t, namespace: namespace, starts: map[string]func(*corev1.Pod){}, silent: map[string]bool{},
-		seen: map[types.UID]bool{}, measurers: map[types.UID]context.CancelFunc{},
+		seen: map[types.UID]bool{}, measurers: map[types.UID]context.CancelFunc{}, changed: make(chan struct{}, 1),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	t.Cleanup(func() { cancel(); <-ended })
-	go func() {
-		defer close(ended)
+	var all sync.WaitGroup
+	t.Cleanup(func() { cancel(); all.Wait() })
+	for _, kind := range []client.ObjectList{
+		&batchv1.JobList{}, &corev1.PodList{}, &v1alpha1.BenchmarkRunList{}, &v1alpha1.BenchmarkSuiteRunList{}, &v1alpha1.BenchmarkSuiteList{},
+	} {
+		all.Go(func() { n.watch(ctx, kind) })
+	}
+	all.Go(func() {
 		for ctx.Err() == nil {
-			if err := n.step(ctx); err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			err := n.step(ctx)
+			if err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 				t.Errorf("playing the cluster: %v", err)
 				return
 			}
-			time.Sleep(30 * time.Millisecond)
+			time.Sleep(stepInterval)
+			if err == nil {
+				n.awaitChange(ctx)
+			}
 		}
-	}()
+	})
 	return n
+}
+
+const (
+	// stepInterval is the least time between two steps, which each list everything in the namespace.
+	stepInterval = 20 * time.Millisecond
+	// vmInterval is the time between two steps where there are virtual machines, which are not watched: KubeVirt may come later.
+	vmInterval = 100 * time.Millisecond
+)
+
+// watch says that something has changed for each change of an object of a kind, until the context ends.
+func (n *node) watch(ctx context.Context, kind client.ObjectList) {
+	for ctx.Err() == nil {
+		if changes, err := cluster.Watch(ctx, kind, client.InNamespace(n.namespace)); err == nil {
+			for range changes.ResultChan() {
+				n.change()
+			}
+		}
+		// What changes until it watches again is among the first events then.
+		time.Sleep(stepInterval)
+	}
+}
+
+// change asks for a step.
+func (n *node) change() {
+	select {
+	case n.changed <- struct{}{}:
+	default: // one is asked for already
+	}
+}
+
+// awaitChange waits until there may be something to do.
+func (n *node) awaitChange(ctx context.Context) {
+	n.mutex.Lock()
+	var vms <-chan time.Time
+	if n.kubeVirt {
+		vms = time.After(vmInterval)
+	}
+	n.mutex.Unlock()
+	select {
+	case <-n.changed:
+	case <-vms:
+	case <-ctx.Done():
+	}
 }
 
 // set changes how the node behaves from now on.
@@ -80,6 +133,7 @@ func (n *node) set(change func(*node)) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	change(n)
+	n.change()
 }
 
 func (n *node) step(ctx context.Context) error {
@@ -252,8 +306,9 @@ func ready(pod *corev1.Pod) {
 	pod.Status.PodIP, pod.Status.PodIPs = podAddress, []corev1.PodIP{{IP: podAddress}}
 }
 
-// podAddress is every pod's: no program answers there.
-const podAddress = "192.0.2.1"
+// podAddress is every pod's: no program answers there, and the kernel says so at once. Where nothing said so, a run
+// waited ten seconds for its functions.
+const podAddress = "127.0.0.8"
 
 func unready(pod *corev1.Pod) {
 	ready(pod)

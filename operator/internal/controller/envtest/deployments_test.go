@@ -84,6 +84,7 @@ func startFunctions(n *node) {
 
 // inRedeployment calls a test with a run that stays in each of the phases.
 func inRedeployment(t *testing.T, test func(l *lab, run *v1alpha1.BenchmarkRun, proceed func(*node))) {
+	t.Parallel()
 	for name, phase := range redeployments {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, nil)

@@ -48,8 +48,9 @@ import (
 const (
 	// testTimeout is many times what anything here takes on an idle machine. Only failures wait
 	// for its end.
-	testTimeout = 5 * time.Minute
-	interval    = 50 * time.Millisecond
+	testTimeout = 10 * time.Minute
+	// interval is the time between two looks. Each is a request, and tests that run at the same time make many.
+	interval = 100 * time.Millisecond
 )
 
 // lab is one test's namespace with its testbed, its node and its operator.
@@ -108,6 +109,7 @@ func startLab(t *testing.T, labels map[string]string) *lab {
 	l.SetDefaultEventuallyTimeout(testTimeout)
 	l.SetDefaultEventuallyPollingInterval(interval)
 	l.SetDefaultConsistentlyDuration(500 * time.Millisecond)
+	l.SetDefaultConsistentlyPollingInterval(interval / 2)
 	l.Expect(cluster.Create(l.ctx, namespace)).To(Succeed())
 	l.namespace, l.watched = namespace.Name, []string{namespace.Name}
 	l.node = startNode(t, l.namespace)

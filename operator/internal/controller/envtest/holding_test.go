@@ -138,6 +138,7 @@ func TestJobThatDoesNotGo(t *testing.T) {
 
 // TestDeadlineThatTheJobDoesNotKeep: a tenant suspends the Job, or raises its deadline. The run ends by its own deadline.
 func TestDeadlineThatTheJobDoesNotKeep(t *testing.T) {
+	t.Parallel()
 	for name, patch := range map[string]string{"suspended": `{"spec":{"suspend":true}}`, "raised": `{"spec":{"activeDeadlineSeconds":31536000}}`} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, nil)

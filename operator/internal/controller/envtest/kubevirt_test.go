@@ -183,6 +183,7 @@ func TestVirtualMachines(t *testing.T) {
 		l.Expect(labelNode()).To(Succeed())
 		l.measured()
 	})
+	t.Parallel()
 	tests := map[string]func(*lab){
 		"not ready": func(l *lab) {
 			l.node.set(func(n *node) { n.vm = vmUnready })

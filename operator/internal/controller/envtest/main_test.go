@@ -37,7 +37,7 @@ var (
 	config   *rest.Config
 	operator *rest.Config
 	results  *rest.Config
-	cluster  client.Client
+	cluster  client.WithWatch
 )
 
 // installKubeVirt adds the kind of KubeVirt that runs need, which the cluster does not know
@@ -105,7 +105,7 @@ func prepare() error {
 	if err != nil {
 		return err
 	}
-	if cluster, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+	if cluster, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
 		return err
 	}
 	_, err = makeNode(nodeName, map[string]string{"role": "lab"})

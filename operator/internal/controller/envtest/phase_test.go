@@ -63,6 +63,7 @@ var phases = map[string]struct {
 }
 
 func TestDeletionLeavesNothing(t *testing.T) {
+	t.Parallel()
 	for name, phase := range phases {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, nil)
@@ -94,6 +95,7 @@ func TestDeletionLeavesNothing(t *testing.T) {
 }
 
 func TestSuspendAndResume(t *testing.T) {
+	t.Parallel()
 	for name, phase := range phases {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, nil)
@@ -131,6 +133,7 @@ func TestResumeBeforeAllIsGone(t *testing.T) {
 }
 
 func TestOperatorRestart(t *testing.T) {
+	t.Parallel()
 	for name, phase := range phases {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, nil)

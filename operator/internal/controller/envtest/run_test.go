@@ -98,6 +98,7 @@ func TestRunIsNotAccepted(t *testing.T) {
 }
 
 func TestRunFails(t *testing.T) {
+	t.Parallel()
 	restricted := map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}
 	failure := mustJSON(measure.FailureState{Reason: v1alpha1.ReasonCannotLoadBPF, Message: "the kernel refuses the programs"})
 	tests := map[string]struct {
@@ -143,6 +144,7 @@ func starts(component string, start func(*corev1.Pod)) func(*node) {
 }
 
 func TestChainFailsDuringTheMeasurement(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		happen  func(*lab, *corev1.Pod)
 		message string

@@ -20,9 +20,7 @@ import (
 // worked on at the same time.
 func TestAdmissionIsExclusive(t *testing.T) {
 	l := newLab(t, nil)
-	watcher, err := client.NewWithWatch(config, client.Options{Scheme: cluster.Scheme()})
-	l.Expect(err).NotTo(HaveOccurred())
-	events, err := watcher.Watch(l.ctx, &v1alpha1.BenchmarkRunList{}, client.InNamespace(l.namespace))
+	events, err := cluster.Watch(l.ctx, &v1alpha1.BenchmarkRunList{}, client.InNamespace(l.namespace))
 	l.Expect(err).NotTo(HaveOccurred())
 	defer events.Stop()
 
@@ -111,12 +109,10 @@ func TestWritesOfARun(t *testing.T) {
 	const states, others = 40, 15
 	l := newLab(t, nil)
 	start := time.Now()
-	watcher, err := client.NewWithWatch(config, client.Options{Scheme: cluster.Scheme()})
-	l.Expect(err).NotTo(HaveOccurred())
-	runs, err := watcher.Watch(l.ctx, &v1alpha1.BenchmarkRunList{}, client.InNamespace(l.namespace))
+	runs, err := cluster.Watch(l.ctx, &v1alpha1.BenchmarkRunList{}, client.InNamespace(l.namespace))
 	l.Expect(err).NotTo(HaveOccurred())
 	defer runs.Stop()
-	configMaps, err := watcher.Watch(l.ctx, &corev1.ConfigMapList{}, client.InNamespace(l.namespace), client.HasLabels{v1alpha1.LabelRun})
+	configMaps, err := cluster.Watch(l.ctx, &corev1.ConfigMapList{}, client.InNamespace(l.namespace), client.HasLabels{v1alpha1.LabelRun})
 	l.Expect(err).NotTo(HaveOccurred())
 	defer configMaps.Stop()
 	l.testbed()
