@@ -10,10 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A stopwatch looks this often, with this pause, for a time at which its thread runs.
+// A stopwatch looks maxReads times, with pauses of readPause, for a time at which its thread runs. At most readSlack of what it
+// counts as stolen was another thread's turn.
 const (
 	maxReads  = 100
 	readPause = 100 * time.Microsecond
+	readSlack = 100 * time.Microsecond
 )
 
 // stopwatch finds out for how long a hypervisor held the core of a thread that never sleeps: that
@@ -46,7 +48,8 @@ func newStopwatch(thread int) (*stopwatch, error) {
 }
 
 // read returns what holds once the thread runs: what a thread has waited until now is only known
-// afterwards. It gives up after some turns of other threads.
+// afterwards. On a core that both share, the thread waits while read does, so what is known of a pause
+// in which it ran has to do. read gives up after some turns of other threads.
 func (w *stopwatch) read(ctx context.Context, pause *pause) (s schedule, ok bool) {
 	for range maxReads {
 		before, ok := w.readOnce()
@@ -59,6 +62,10 @@ func (w *stopwatch) read(ctx context.Context, pause *pause) (s schedule, ok bool
 		}
 		if pause.wait(ctx, readPause) != nil {
 			return s, false
+		}
+		later, ok := w.readOnce()
+		if ok && later.since(now).explained() {
+			return later, true
 		}
 	}
 	return s, false
@@ -108,6 +115,11 @@ func (w *stopwatch) stop(ctx context.Context, pause *pause) (stolen time.Duratio
 
 func (s schedule) since(before schedule) schedule {
 	return schedule{s.at - before.at, s.ran - before.ran, s.waited - before.waited}
+}
+
+// explained reports whether the thread ran for most of the time, and what it did in the rest is known.
+func (s schedule) explained() bool {
+	return s.ran >= s.at/2 && (s.at-s.ran-s.waited).Abs() < readSlack
 }
 
 // missing returns the time in which the thread neither ran nor waited for others.

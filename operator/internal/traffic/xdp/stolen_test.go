@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,6 +63,55 @@ func TestStopwatchOfASleepingThread(t *testing.T) {
 		t.Errorf("%v without a stopwatch", got)
 	}
 	none.close()
+}
+
+// TestStopwatchOnASharedCore has a thread spin on the only core that the one which reads may use, as in a container with one CPU.
+func TestStopwatchOnASharedCore(t *testing.T) {
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+		t.Fatal(err)
+	}
+	cpu := 0
+	for !allowed.IsSet(cpu) {
+		cpu++
+	}
+	settle := func() {
+		runtime.LockOSThread()
+		var only unix.CPUSet
+		only.Set(cpu)
+		if err := unix.SchedSetaffinity(0, &only); err != nil {
+			t.Error(err)
+		}
+	}
+	threads, stop, done := make(chan int), atomic.Bool{}, make(chan struct{})
+	go func() { // The thread ends with the goroutine, which stays locked.
+		defer close(done)
+		settle()
+		threads <- unix.Gettid()
+		for !stop.Load() {
+		}
+	}()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		settle()
+		w, err := newStopwatch(<-threads)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer w.close()
+		before := readSteal([]int{cpu})
+		w.start(t.Context(), newPause())
+		time.Sleep(200 * time.Millisecond)
+		stolen, known := w.stop(t.Context(), newPause())
+		if steal := readSteal([]int{cpu}) - before; !known || stolen > steal+20*time.Millisecond {
+			t.Errorf("%v were stolen, known: %v; the kernel says %v", stolen, known, steal)
+		}
+	}()
+	<-read
+	stop.Store(true)
+	<-done
 }
 
 // TestStolenTime has a device work on the sending core for most of a trial: none of that is the
