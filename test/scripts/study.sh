@@ -20,7 +20,8 @@ export VNFBENCH_LAB_CPU_MANAGER=static
 # shellcheck source=test/scripts/with-lab.sh
 . test/scripts/with-lab.sh ${machines:+"$machines"}
 namespace=vnfbench-studies
-vnfbench() { bin/kubectl-vnfbench "$1" -n "$namespace" "${@:2}"; }
+# What follows a suite stays on the processor of the lab's daemons.
+vnfbench() { taskset --cpu-list 0 bin/kubectl-vnfbench "$1" -n "$namespace" "${@:2}"; }
 
 step "Applying $folder/lab"
 kubectl apply -k "$folder/lab"

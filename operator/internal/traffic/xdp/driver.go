@@ -102,8 +102,8 @@ type Driver struct {
 	cpus []int
 	// starves is true where the kernel may leave work of the transmitting CPUs to a thread that never runs.
 	starves bool
-	// exact is true where stopwatches show a hypervisor's turns.
-	exact bool
+	// exact is true where stopwatches show all that was taken from a thread, and steals where a hypervisor's turns are among it.
+	exact, steals bool
 	// longest is the maximum bytes of a frame that live frames can carry here.
 	longest int
 	trial   uint16
@@ -283,7 +283,7 @@ func (d *Driver) chooseCPUs() error {
 	}
 	d.cpus = slices.Clone(quietest(cpus, readInterrupts())[:threads])
 	d.description.Threads = threads
-	d.exact = !accountsForInterrupts()
+	d.exact, d.steals = !accountsForInterrupts(), showsSteal()
 	d.chooseScheduling(len(cpus), len(readCPUs()))
 	return nil
 }

@@ -232,12 +232,19 @@ func awayFrom(senders []*sender, steal time.Duration) (a away) {
 	return a
 }
 
-// stolenFrom returns how long the hypervisor held the cores of the threads, by their stopwatches.
-func stolenFrom(senders []*sender) (all time.Duration) {
+// stolenFrom returns how long the hypervisor held the cores of the threads. Their stopwatches say so exactly, and only of the time in
+// which frames were sent, where the kernel shows it. Its figure of the same cores counts in steps, and holds where it is more than
+// they can explain.
+func (d *Driver) stolenFrom(senders []*sender, counted time.Duration) time.Duration {
+	exact, known := time.Duration(0), d.steals
 	for _, s := range senders {
-		all += s.stolen
+		exact += s.stolen
+		known = known && s.timed
 	}
-	return all
+	if known && counted <= exact+time.Duration(len(senders))*proc.Tick {
+		return exact
+	}
+	return max(exact, counted)
 }
 
 // heldUp returns the sum over the threads.

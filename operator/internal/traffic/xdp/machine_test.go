@@ -245,6 +245,34 @@ func spinOn(t *testing.T, cpu int) (stop func()) {
 
 // TestAwayOfTwoThreads: two threads that were kept off their cores at the same time cost neither
 // direction more than one of them does.
+func TestStolen(t *testing.T) {
+	const ms = time.Millisecond
+	timed, untimed := sender{stolen: 4 * ms, timed: true}, sender{}
+	for name, c := range map[string]struct {
+		senders []*sender
+		counted time.Duration
+		want    time.Duration
+	}{
+		"a step of the kernel's figure":       {[]*sender{&timed}, 10 * ms, 4 * ms},
+		"before the kernel's next step":       {[]*sender{&timed}, 0, 4 * ms},
+		"more than the stopwatch can explain": {[]*sender{&timed}, 20 * ms, 20 * ms},
+		"a step of each of two cores":         {[]*sender{&timed, &timed}, 20 * ms, 8 * ms},
+		"more than two stopwatches can":       {[]*sender{&timed, &timed}, 30 * ms, 30 * ms},
+		"a stopwatch that could not be read":  {[]*sender{&untimed}, 10 * ms, 10 * ms},
+		"one of two that could not be read":   {[]*sender{&timed, &untimed}, 10 * ms, 10 * ms},
+		"the same, with less by the kernel":   {[]*sender{&timed, &untimed}, 0, 4 * ms},
+	} {
+		d := Driver{steals: true}
+		if got := d.stolenFrom(c.senders, c.counted); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		d.steals = false
+		if got := d.stolenFrom(c.senders, c.counted); got < c.counted {
+			t.Errorf("%s: %v, and a kernel that does not show a hypervisor's turns counted %v", name, got, c.counted)
+		}
+	}
+}
+
 func TestAwayOfTwoThreads(t *testing.T) {
 	one := &sender{kept: &trafficTransmitter{Away: 10e6, LongestAway: 4e6}, held: held{waited: 20 * time.Millisecond}}
 	other := &sender{kept: &trafficTransmitter{Away: 8e6, LongestAway: 6e6}, held: held{waited: 20 * time.Millisecond}}

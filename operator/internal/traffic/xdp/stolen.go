@@ -131,6 +131,13 @@ func (w *stopwatch) close() {
 	}
 }
 
+// showsSteal reports whether the kernel takes a hypervisor's turns from the time of the threads that they meet
+// (CONFIG_PARAVIRT_TIME_ACCOUNTING), by a field that only such a kernel has.
+func showsSteal() bool {
+	types, err := os.ReadFile("/sys/kernel/btf/vmlinux")
+	return err == nil && bytes.Contains(types, []byte("\x00prev_steal_time_rq\x00"))
+}
+
 // accountsForInterrupts reports whether the kernel takes the time of interrupts from that of the
 // threads that they meet (CONFIG_IRQ_TIME_ACCOUNTING), by a type that only such a kernel has; true
 // where that cannot be read.

@@ -154,9 +154,8 @@ func TestStolenTime(t *testing.T) {
 	}
 }
 
-// TestKernelAccountsForInterrupts compares the type with the kernel's configuration, where that can
-// be read.
-func TestKernelAccountsForInterrupts(t *testing.T) {
+// TestKernelsAccounting compares what only some kernels have with the kernel's configuration, where that can be read.
+func TestKernelsAccounting(t *testing.T) {
 	packed, err := os.ReadFile("/proc/config.gz")
 	if err != nil {
 		t.Logf("the kernel does not show its configuration: %v", err)
@@ -170,7 +169,9 @@ func TestKernelAccountsForInterrupts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := accountsForInterrupts(), bytes.Contains(config, []byte("\nCONFIG_IRQ_TIME_ACCOUNTING=y")); got != want {
-		t.Errorf("got %v, the configuration says %v", got, want)
+	for name, got := range map[string]bool{"IRQ_TIME_ACCOUNTING": accountsForInterrupts(), "PARAVIRT_TIME_ACCOUNTING": showsSteal()} {
+		if want := bytes.Contains(config, []byte("\nCONFIG_"+name+"=y")); got != want {
+			t.Errorf("%s: got %v, the configuration says %v", name, got, want)
+		}
 	}
 }

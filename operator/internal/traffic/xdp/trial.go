@@ -81,7 +81,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	outcome.StartedAt = startedAt
 	outcome.TotalNanoseconds = int64(time.Since(began))
 	d.held = heldUp(senders)
-	after.steal = before.steal + max(after.steal-before.steal, stolenFrom(senders))
+	after.steal = before.steal + d.stolenFrom(senders, after.steal-before.steal)
 	taken := d.takenIn(in)
 	for thread, s := range senders {
 		s.others = d.othersIn(trial, thread, taken[thread])
