@@ -8,9 +8,9 @@ import (
 )
 
 // What a slow device takes for a batch is no time away, on the one path where it works on the core that
-// sends; a gap of a millisecond always is.
+// sends. Batches of a slow device are smaller.
 func TestTimeAwayBeginsAfterABatch(t *testing.T) {
-	small := measure.Trial{Size: "64", FrameBytes: 64}
+	small := measure.Trial{Size: "64", FrameBytes: 64, IntendedFramesPerSecond: 1_000_000}
 	for name, test := range map[string]struct {
 		hop        measure.Hop
 		made       uint64
@@ -21,11 +21,11 @@ func TestTimeAwayBeginsAfterABatch(t *testing.T) {
 	}{
 		"nothing known":           {hop: measure.HopInline, want: minAway},
 		"a fast device":           {hop: measure.HopInline, made: 1_000_000, took: time.Second, want: minAway},
-		"25 us a frame":           {hop: measure.HopInline, made: 40_000, took: time.Second, want: 400 * time.Microsecond},
-		"in two directions":       {hop: measure.HopInline, made: 20_000, took: time.Second, directions: 2, want: 400 * time.Microsecond},
-		"in a shorter trial":      {hop: measure.HopInline, made: 4_000, took: 100 * time.Millisecond, want: 400 * time.Microsecond},
-		"in fragments":            {hop: measure.HopInline, made: 10_000, fragments: 40_000, took: time.Second, want: 400 * time.Microsecond},
-		"a very slow device":      {hop: measure.HopInline, made: 1000, took: time.Second, want: maxAway},
+		"25 us a frame":           {hop: measure.HopInline, made: 40_000, took: time.Second, want: 200 * time.Microsecond},
+		"in two directions":       {hop: measure.HopInline, made: 20_000, took: time.Second, directions: 2, want: 200 * time.Microsecond},
+		"in a shorter trial":      {hop: measure.HopInline, made: 4_000, took: 100 * time.Millisecond, want: 200 * time.Microsecond},
+		"in fragments":            {hop: measure.HopInline, made: 10_000, fragments: 40_000, took: time.Second, want: 200 * time.Microsecond},
+		"a very slow device":      {hop: measure.HopInline, made: 1000, took: time.Second, want: 2 * time.Millisecond},
 		"a device somewhere else": {hop: measure.HopTap, made: 40_000, took: time.Second, want: minAway},
 	} {
 		d := &Driver{cpus: []int{0}, state: &state{trafficState: &trafficState{}}}
@@ -70,7 +70,7 @@ func TestTimeAwayOfASizeAndACore(t *testing.T) {
 		d.noteRate(test.trial, o)
 	}
 	for trial, want := range map[*measure.Trial][2]time.Duration{
-		&small: {160 * time.Microsecond, 200 * time.Microsecond}, &large: {480 * time.Microsecond, 800 * time.Microsecond},
+		&small: {160 * time.Microsecond, 200 * time.Microsecond}, &large: {180 * time.Microsecond, 100 * time.Microsecond},
 		{Size: "512", FrameBytes: 512}: {minAway, minAway},
 	} {
 		for direction, want := range want {
@@ -90,7 +90,7 @@ func TestTimeAwayOfASizeAndACore(t *testing.T) {
 		}
 		// The ring of a device that takes 50 us a frame overflows for longer.
 		o.Directions[0].IntendedFrames, o.Directions[0].OverflowFrames, o.Directions[0].DrainNanoseconds = 40_000, 19_000, 0
-		if d.noteRate(latency, o); d.awayAfter(latency, 0) != 800*time.Microsecond {
+		if d.noteRate(latency, o); d.awayAfter(latency, 0) != 200*time.Microsecond {
 			t.Errorf("of a slow device with a stall a gap counts from %v on", d.awayAfter(latency, 0))
 		}
 		delete(d.fastest, sizeOf(latency))
@@ -101,5 +101,61 @@ func TestTimeAwayOfASizeAndACore(t *testing.T) {
 	d.noteRate(idle, measure.Outcome{SendingNanoseconds: int64(time.Second), Directions: []measure.DirectionOutcome{{Direction: measure.Forward}}})
 	if got := d.awayAfter(idle, 0); got != minAway {
 		t.Errorf("after a trial of 1,000 frames/s a gap counts from %v on, want %v", got, minAway)
+	}
+}
+
+// TestBatchOfASlowDevice checks that a batch takes a device on the sending core at most 100 us, or is one frame, at all loads.
+func TestBatchOfASlowDevice(t *testing.T) {
+	const us = time.Microsecond
+	for _, c := range []struct {
+		perSecond float64
+		hop       measure.Hop
+		set, want int
+		took      time.Duration
+	}{
+		{0, measure.HopInline, 0, ratedBatch, 0},
+		{1_000_000, measure.HopInline, 0, ratedBatch, 8 * us},
+		{40_000, measure.HopInline, 0, 4, 100 * us},
+		{40_000, measure.HopInline, 8, 8, 200 * us},
+		{4_000, measure.HopInline, 0, 1, 250 * us},
+		{4_000, measure.HopTap, 0, ratedBatch, 0},
+	} {
+		trial := measure.Trial{Size: "64", FrameBytes: 64}
+		d := &Driver{cpus: []int{0}, fastest: map[frameSize][2]float64{sizeOf(trial): {c.perSecond}}}
+		d.config.Path.Hop, d.config.BatchFrames = c.hop, c.set
+		for _, trial.IntendedFramesPerSecond = range []uint64{1, 10_000_000} {
+			if got, took := d.batchOf(trial, 0), d.batchTime(trial, 0); got != c.want || took != c.took {
+				t.Errorf("%+v at %d frames/s: batches of %d, which take %v", c, trial.IntendedFramesPerSecond, got, took)
+			}
+		}
+		trial.IntendedFramesPerSecond = 0
+		if got := d.batchOf(trial, 0); got != flatOutBatch {
+			t.Errorf("%+v flat out: batches of %d", c, got)
+		}
+	}
+}
+
+// TestWaited takes from what the kernel says that a thread waited the rest of a batch for each time that its core was taken.
+func TestWaited(t *testing.T) {
+	const ms = time.Millisecond
+	trial := measure.Trial{Size: "64", FrameBytes: 64, IntendedFramesPerSecond: 1000}
+	for name, c := range map[string]struct {
+		perSecond float64
+		held      held
+		gaps      time.Duration
+		want      time.Duration
+	}{
+		"the device's rate is not known":       {0, held{times: 100, waited: 20 * ms}, 0, 20 * ms},
+		"short turns during the device's work": {4000, held{times: 100, waited: 20 * ms}, 0, 0},
+		"more than that can be":                {4000, held{times: 100, waited: 40 * ms}, 0, 15 * ms},
+		"gaps":                                 {4000, held{times: 100, waited: 20 * ms}, 12 * ms, 12 * ms},
+		"gaps that are something else":         {4000, held{times: 100, waited: 20 * ms}, 90 * ms, 20 * ms},
+	} {
+		d := &Driver{cpus: []int{0}, fastest: map[frameSize][2]float64{sizeOf(trial): {c.perSecond}}}
+		d.config.Path.Hop = measure.HopInline
+		s := &sender{held: c.held, kept: &trafficTransmitter{Away: uint64(c.gaps)}}
+		if got := d.waited(trial, 0, s); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }

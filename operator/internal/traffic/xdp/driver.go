@@ -62,7 +62,7 @@ type Config struct {
 	// for those before, 1 to planning.MaxRingFrames, by default planning.DefaultRingFrames.
 	RingFrames int
 	// BatchFrames is how many frames of a trial at a load may leave together, by default
-	// ratedBatch. Only the benchmark sets it.
+	// ratedBatch, and fewer with a slow device. Only the benchmark sets it.
 	BatchFrames int
 	// TimeAll has every frame timed as fast as possible too, and not only a part of them, for a benchmark.
 	TimeAll bool

@@ -153,22 +153,56 @@ type away struct {
 }
 
 const (
-	// minAway is the shortest time without a look at the clock that counts as time away, maxAway one
-	// that always does.
-	minAway, maxAway = 100 * time.Microsecond, time.Millisecond
+	// minAway is the shortest time without a look at the clock that counts as time away.
+	minAway = 100 * time.Microsecond
 	// awayBatches is how many batches of a device's work on that core count as none.
 	awayBatches = 2
+	// maxBatchTime is the longest time that a device on that core may take for a batch of more than one frame. The
+	// kernel does not take the core from a thread meanwhile, and its statistics of threads may be as old as that.
+	maxBatchTime = 100 * time.Microsecond
 )
 
 // awayAfter returns after which time without a look at the clock the thread of a direction was kept off its
 // core. On an Inline path the device works for a whole batch between two looks, so that is more than
-// awayBatches batches take at the highest rate that the thread has carried of frames of that size on this path.
+// awayBatches batches take.
 func (d *Driver) awayAfter(trial measure.Trial, direction int) time.Duration {
-	fastest := d.fastest[sizeOf(trial)][d.threadOf(direction)]
-	if !d.inline() || fastest == 0 {
-		return minAway
+	return max(minAway, awayBatches*d.batchTime(trial, d.threadOf(direction)))
+}
+
+// batchOf returns how many frames of a trial leave a thread together. It is the same at all loads, except the first ones, at which
+// the device may turn out to be slow.
+func (d *Driver) batchOf(trial measure.Trial, thread int) int {
+	if trial.IntendedFramesPerSecond == 0 {
+		return flatOutBatch
 	}
-	return min(max(minAway, time.Duration(awayBatches*ratedBatch*float64(time.Second)/fastest)), maxAway)
+	if d.config.BatchFrames > 0 {
+		return d.config.BatchFrames
+	}
+	if took := d.frameTime(trial, thread); took > 0 {
+		return min(max(1, int(maxBatchTime/took)), ratedBatch)
+	}
+	return ratedBatch
+}
+
+// batchTime returns how long a device on a thread's core works for a batch; 0 where that is not known or it works elsewhere.
+func (d *Driver) batchTime(trial measure.Trial, thread int) time.Duration {
+	return time.Duration(d.batchOf(trial, thread)) * d.frameTime(trial, thread)
+}
+
+// frameTime returns the same for a frame, at the highest rate that the thread has carried of frames of that size on this path.
+func (d *Driver) frameTime(trial measure.Trial, thread int) time.Duration {
+	fastest := d.fastest[sizeOf(trial)][thread]
+	if !d.inline() || fastest == 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second) / fastest)
+}
+
+// waited returns how long a thread certainly waited for its core. When another thread is woken in a batch, the kernel takes the
+// time of that for the time at which the sending thread stops, and not the end of the batch. So its figure is up to a batch
+// too high for each time that the core was taken. Gaps in which the program did not run are no part of a batch.
+func (d *Driver) waited(trial measure.Trial, thread int, s *sender) time.Duration {
+	return max(min(s.held.waited, time.Duration(s.kept.Away)), s.held.waited-time.Duration(s.held.times)*d.batchTime(trial, thread))
 }
 
 // threadOf returns which thread sends a direction's frames.

@@ -1,7 +1,6 @@
 package xdp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +28,7 @@ const (
 	startStop = 500 * time.Millisecond
 	// drainTimeout is how long after its end a trial sends what still waits in the ring.
 	drainTimeout = 5 * time.Second
-	// ratedBatch is how many times the program runs before its frames leave together, in every
+	// ratedBatch is how many times the program runs before its frames leave together, at most, in every
 	// trial at a load: a generator that is faster at some loads than at others would make a
 	// device look so. Smaller batches cost a core more for each frame, in larger ones a frame
 	// waits longer.
@@ -80,6 +79,9 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	outcome := d.outcome(trial, start, after.since(before))
 	outcome.StartedAt = startedAt
 	outcome.TotalNanoseconds = int64(time.Since(began))
+	for thread, s := range senders {
+		s.held.waited = d.waited(trial, thread, s)
+	}
 	d.held = heldUp(senders)
 	after.steal = before.steal + d.stolenFrom(senders, after.steal-before.steal)
 	taken := d.takenIn(in)
@@ -254,10 +256,6 @@ func (d *Driver) programsFor(trial measure.Trial) (names [2]string, both string)
 // senders distributes the streams among the threads.
 func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
 	names, both := d.programsFor(trial)
-	batch := uint32(cmp.Or(d.config.BatchFrames, ratedBatch))
-	if trial.IntendedFramesPerSecond == 0 {
-		batch = flatOutBatch
-	}
 	var all []*sender
 	for i, s := range d.streams {
 		if s != nil {
@@ -272,7 +270,7 @@ func (d *Driver) senders(trial measure.Trial, templates [2]template) []*sender {
 		all[0].program = d.collection.Programs[both].FD()
 	}
 	for i, s := range all {
-		s.cpu, s.batch = d.cpus[i], batch
+		s.cpu, s.batch = d.cpus[i], uint32(d.batchOf(trial, i))
 		s.realTime = d.description.Scheduling == RealTime
 	}
 	return all
