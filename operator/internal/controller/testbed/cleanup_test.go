@@ -11,6 +11,8 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -36,6 +38,31 @@ func newCleaning(t *testing.T, job func(*v1alpha1.Testbed, *runtime.Scheme) *bat
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(testbed, job(testbed, scheme), ptr.To(namespace("bench"))).
 		WithIndex(&v1alpha1.BenchmarkRun{}, queue.IndexTestbed, queue.TestbedOf).Build()
 	return &Reconciler{Client: c, Reader: c, Namespace: home, Clock: clocktesting.NewFakePassiveClock(time.Now())}, testbed
+}
+
+// TestNoCleanupOfATestbedThatIsGone: the cache still has a testbed whose finalizer was removed, and its Job is gone with it.
+func TestNoCleanupOfATestbedThatIsGone(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		r, testbed := newCleaning(t, func(testbed *v1alpha1.Testbed, _ *runtime.Scheme) *batchv1.Job {
+			return chain.BridgeCleanup(testbed, "elsewhere", "a", plan.Defaults{})
+		})
+		if err := r.Client.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}); err != nil {
+			t.Fatal(err)
+		}
+		if gone {
+			r.Reader = fake.NewClientBuilder().WithScheme(r.Client.Scheme()).Build()
+		}
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(testbed)}); err != nil {
+			t.Fatal(err)
+		}
+		var jobs batchv1.JobList
+		if err := r.Client.List(t.Context(), &jobs); err != nil {
+			t.Fatal(err)
+		}
+		if made := len(jobs.Items) > 1; made == gone {
+			t.Errorf("the testbed is gone: %v, and a Job was made: %v", gone, made)
+		}
+	}
 }
 
 // TestCleanupOfAnotherNamespaceIsNotBelieved: a user makes a Job with the name and the labels of the one that removes

@@ -132,6 +132,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, testbed); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if !testbed.DeletionTimestamp.IsZero() {
+		// The cache may still have a testbed whose finalizer was removed, and its Jobs would be made again.
+		if err := r.Reader.Get(ctx, request.NamespacedName, testbed); err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
+	}
 	s, err := r.observe(ctx, testbed)
 	if err != nil {
 		return ctrl.Result{}, err
