@@ -1,7 +1,7 @@
 """Makes a site of docs/ as it is in the repository.
 
-The navigation is the list in docs/README.md, in its groups and its words; a page
-that is missing there fails a strict build. Files of the repository outside docs/
+The navigation is the list of groups in docs/README.md ('- **Group**: ...'), in its
+words; a page that is missing there fails a strict build, whatever is above the list. Files of the repository outside docs/
 that a page links to come into the site below source/. A folder has no page: its
 link becomes plain text.
 """

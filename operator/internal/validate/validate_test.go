@@ -3,6 +3,7 @@ package validate
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -63,6 +64,65 @@ func TestSamples(t *testing.T) {
 		if outcome.Checked == 0 || folder == "samples" && outcome.Planned < 30 {
 			t.Errorf("%s: %d objects were checked, and %d planned", folder, outcome.Checked, outcome.Planned)
 		}
+	}
+}
+
+var block = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+
+// TestPages checks the manifests of all pages together with the Testbeds of the samples, and that each of their runs and suites has a plan.
+func TestPages(t *testing.T) {
+	top := filepath.Join("..", "..", "..")
+	files := func(patterns ...string) (out []string) {
+		for _, pattern := range patterns {
+			found, err := filepath.Glob(filepath.Join(top, pattern))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, found...)
+		}
+		return out
+	}
+	documentsOf := func(file, text string) []Document {
+		documents, findings, err := Read(file, strings.NewReader(text))
+		if err != nil || len(findings) > 0 {
+			t.Errorf("%s: %v, %v", file, findings, err)
+		}
+		return documents
+	}
+	textOf := func(file string) string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	var testbeds []Document
+	for _, file := range files("config/samples/testbed*.yaml", "config/samples/sriov/testbed*.yaml") {
+		testbeds = append(testbeds, documentsOf(file, textOf(file))...)
+	}
+	pages := 0
+	for _, page := range files("README.md", "docs/*.md", "docs/*/*.md") {
+		var documents []Document
+		for _, part := range block.FindAllStringSubmatch(textOf(page), -1) {
+			// The others are parts of objects, or of other kinds.
+			if strings.Contains(part[1], "apiVersion: vnfbench.io/") {
+				documents = append(documents, documentsOf(page, part[1])...)
+			}
+		}
+		if len(documents) == 0 {
+			continue
+		}
+		pages++
+		outcome := check(t, append(slices.Clone(testbeds), documents...))
+		for _, f := range outcome.Findings {
+			t.Errorf("%s: %s: %s: %s; %s", f.File, f.Object, f.Field, f.Message, f.Remedy)
+		}
+		if outcome.Planned < len(documents) {
+			t.Errorf("%s: of %d objects there are %d plans", page, len(documents), outcome.Planned)
+		}
+	}
+	if pages < 8 {
+		t.Errorf("%d pages have manifests", pages)
 	}
 }
 
