@@ -406,6 +406,8 @@ generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC
 	# Programs without a cluster have both, too.
 	cp config/crd/bases/*.yaml operator/internal/manifests/crds/ && cp config/admission/*-*.yaml operator/internal/manifests/admission/
 	cp config/rbac/role.yaml charts/vnfbench/files/rbac/role.yaml
+	# What the chart's notes show, `helm test` tries.
+	cp charts/vnfbench/files/first-run.yaml operator/internal/controller/installation/first-run.yaml
 	cd operator && $(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=../docs/reference/crd-ref-docs.yaml --max-depth=20 --renderer=markdown --output-path=../docs/reference/api.md
 	# It links a type that is a map to a heading that is not there.
 	sed -i -E 's/\[map\[string\]([A-Za-z]+)\]\(#map\[string\][a-z]+\)/object (keys:string, values:\1)/' docs/reference/api.md
