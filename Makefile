@@ -16,6 +16,8 @@ CRD_REF_DOCS := $(TOOLS)/crd-ref-docs-v0.3.0
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
 # renovate: datasource=go depName=helm.sh/helm/v3
 HELM := $(TOOLS)/helm-v3.22.0
+# renovate: datasource=go depName=helm.sh/helm/v4
+HELM_4 := $(TOOLS)/helm4-v4.3.2
 HELM_UNITTEST := $(TOOLS)/helm-unittest-v1.1.2
 # renovate: datasource=go depName=github.com/norwoodj/helm-docs
 HELM_DOCS := $(TOOLS)/helm-docs-v1.14.2
@@ -292,9 +294,9 @@ test-browser: ## Open the pages of example results in headless Chromium, at the 
 screenshots: $(BIN)/kubectl-vnfbench ## Write the pictures in docs/images; with DOCUMENT=run.json.zst those of that run instead of a simulated one.
 	@test/scripts/prerequisites.sh go browser && PLUGIN=$(BIN)/kubectl-vnfbench DOCUMENT='$(DOCUMENT)' SCREENSHOTS=$(CURDIR)/docs/images test/scripts/browser.sh
 
-test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
+test-chart: $(HELM) $(HELM_4) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
 	@test/scripts/kube-schemas.sh $(KUBE_SCHEMAS)
-	@HELM=$(HELM) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/scripts/chart.sh
+	@HELM=$(HELM) HELM_4=$(HELM_4) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/scripts/chart.sh
 
 test-monitoring: $(HELM) ## Check alerts, dashboard and ServiceMonitor by the code of Prometheus, Grafana's schema and the Prometheus operator's types.
 	@cd test/monitoring && ../scripts/again.sh go mod download && go vet ./... && HELM=$(HELM) go test -count=1 ./...
@@ -423,6 +425,7 @@ verify: ## Fail when generated files, formatting, words or files of CI are not a
 $(TOOLS)/controller-gen-%: ; @test/scripts/install-tool.sh $@ sigs.k8s.io/controller-tools/cmd/controller-gen@$*
 $(TOOLS)/crd-ref-docs-%: ; @test/scripts/install-tool.sh $@ github.com/elastic/crd-ref-docs@$*
 $(TOOLS)/kustomize-%: ; @test/scripts/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize/v5@$*
+$(TOOLS)/helm4-%: ; @test/scripts/install-tool.sh $@ helm.sh/helm/v4/cmd/helm@$*
 $(TOOLS)/helm-docs-%: ; @test/scripts/install-tool.sh $@ github.com/norwoodj/helm-docs/cmd/helm-docs@$*
 $(TOOLS)/helm-%: ; @test/scripts/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
 $(TOOLS)/kubeconform-%: ; @test/scripts/install-tool.sh $@ github.com/yannh/kubeconform/cmd/kubeconform@$*
