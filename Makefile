@@ -16,7 +16,11 @@ CRD_REF_DOCS := $(TOOLS)/crd-ref-docs-v0.3.0
 KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
 # renovate: datasource=go depName=helm.sh/helm/v3
 HELM := $(TOOLS)/helm-v3.22.0
+# renovate: datasource=go depName=helm.sh/helm/v4
+HELM_4 := $(TOOLS)/helm4-v4.3.2
 HELM_UNITTEST := $(TOOLS)/helm-unittest-v1.1.2
+# renovate: datasource=go depName=github.com/norwoodj/helm-docs
+HELM_DOCS := $(TOOLS)/helm-docs-v1.14.2
 # renovate: datasource=go depName=github.com/yannh/kubeconform
 KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0
 KUBE_SCHEMAS := $(CACHE)/kube-schemas-1.37.0
@@ -290,9 +294,9 @@ test-browser: ## Open the pages of example results in headless Chromium, at the 
 screenshots: $(BIN)/kubectl-vnfbench ## Write the pictures in docs/images; with DOCUMENT=run.json.zst those of that run instead of a simulated one.
 	@test/scripts/prerequisites.sh go browser && PLUGIN=$(BIN)/kubectl-vnfbench DOCUMENT='$(DOCUMENT)' SCREENSHOTS=$(CURDIR)/docs/images test/scripts/browser.sh
 
-test-chart: $(HELM) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
+test-chart: $(HELM) $(HELM_4) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
 	@test/scripts/kube-schemas.sh $(KUBE_SCHEMAS)
-	@HELM=$(HELM) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/scripts/chart.sh
+	@HELM=$(HELM) HELM_4=$(HELM_4) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/scripts/chart.sh
 
 test-monitoring: $(HELM) ## Check alerts, dashboard and ServiceMonitor by the code of Prometheus, Grafana's schema and the Prometheus operator's types.
 	@cd test/monitoring && ../scripts/again.sh go mod download && go vet ./... && HELM=$(HELM) go test -count=1 ./...
@@ -394,7 +398,7 @@ docs-site: ## Build docs/ as a site into bin/docs-site; a page that is in no lis
 
 ##@ Generated files
 .PHONY: generate verify
-generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC, deep copies, BPF objects and reference docs again.
+generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) $(HELM_DOCS) ## Make CRDs, RBAC, deep copies, BPF objects and reference docs again.
 	@test/scripts/prerequisites.sh go bpf
 	cd operator && $(CONTROLLER_GEN) object paths=./api/...
 	cd operator && $(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=../config/crd/bases
@@ -406,6 +410,9 @@ generate: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(TERRAFORM_DOCS) ## Make CRDs, RBAC
 	# Programs without a cluster have both, too.
 	cp config/crd/bases/*.yaml operator/internal/manifests/crds/ && cp config/admission/*-*.yaml operator/internal/manifests/admission/
 	cp config/rbac/role.yaml charts/vnfbench/files/rbac/role.yaml
+	# What the chart's notes show, `helm test` tries.
+	cp charts/vnfbench/files/first-run.yaml operator/internal/controller/installation/first-run.yaml
+	$(HELM_DOCS) --chart-search-root charts/vnfbench --sort-values-order file --skip-version-footer --log-level warning
 	cd operator && $(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=../docs/reference/crd-ref-docs.yaml --max-depth=20 --renderer=markdown --output-path=../docs/reference/api.md
 	# It links a type that is a map to a heading that is not there.
 	sed -i -E 's/\[map\[string\]([A-Za-z]+)\]\(#map\[string\][a-z]+\)/object (keys:string, values:\1)/' docs/reference/api.md
@@ -418,6 +425,8 @@ verify: ## Fail when generated files, formatting, words or files of CI are not a
 $(TOOLS)/controller-gen-%: ; @test/scripts/install-tool.sh $@ sigs.k8s.io/controller-tools/cmd/controller-gen@$*
 $(TOOLS)/crd-ref-docs-%: ; @test/scripts/install-tool.sh $@ github.com/elastic/crd-ref-docs@$*
 $(TOOLS)/kustomize-%: ; @test/scripts/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize/v5@$*
+$(TOOLS)/helm4-%: ; @test/scripts/install-tool.sh $@ helm.sh/helm/v4/cmd/helm@$*
+$(TOOLS)/helm-docs-%: ; @test/scripts/install-tool.sh $@ github.com/norwoodj/helm-docs/cmd/helm-docs@$*
 $(TOOLS)/helm-%: ; @test/scripts/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
 $(TOOLS)/kubeconform-%: ; @test/scripts/install-tool.sh $@ github.com/yannh/kubeconform/cmd/kubeconform@$*
 $(TOOLS)/crane-%: ; @test/scripts/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Lints the chart, runs its tests (helm-unittest, charts/vnfbench/tests), renders it
+# Lints the chart, runs its tests (helm-unittest, charts/vnfbench/tests), renders it by Helm 3 and by Helm 4
 # with the values that people use and with those that it must refuse, checks that the kustomize bases render, that config/default
 # is what the chart gives, and that Kubernetes knows every field of both.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-: "${HELM:?path of helm}" "${HELM_UNITTEST:?path of helm-unittest}" "${KUSTOMIZE:?path of kustomize}" "${KUBECONFORM:?path of kubeconform}" "${KUBE_SCHEMAS:?folder of test/scripts/kube-schemas.sh}"
+: "${HELM:?path of helm}" "${HELM_4:?path of Helm 4}" "${HELM_UNITTEST:?path of helm-unittest}" "${KUSTOMIZE:?path of kustomize}" "${KUBECONFORM:?path of kubeconform}" "${KUBE_SCHEMAS:?folder of test/scripts/kube-schemas.sh}"
 HELM=$(realpath "$HELM") KUSTOMIZE=$(realpath "$KUSTOMIZE")
 export HELM KUSTOMIZE
 chart=charts/vnfbench passed=0 failed=0
@@ -63,7 +63,18 @@ refused "unknown value" "additional properties 'nonsense' not allowed" "${templa
 refused "two replicas alone" "replicas above 1 need leaderElection.enabled" "${template[@]}" --set replicas=2 --set leaderElection.enabled=false
 refused "monitor without metrics" "metrics.serviceMonitor needs metrics.enabled" "${template[@]}" --set metrics.enabled=false --set metrics.serviceMonitor.enabled=true
 refused "image with TRex without a version" "/generatorImages/TRex" "${template[@]}" --set-string generatorImages.TRex=lab.example/trex
+refused "two names of one label" "commonLabels has helm.sh/chart" "${template[@]}" --set-string 'commonLabels.helm\.sh/chart=mine'
+refused "no account" "name the service account in serviceAccount.name" "${template[@]}" --set serviceAccount.create=false
 refused "wrong digest" "/image/digests/manager" "${template[@]}" --set image.digests.manager=sha256:12
+# Helm 4 takes the chart, its values and its schema as Helm 3 does. It leaves more blank lines between objects.
+everything=(--set replicas=2 --set 'watchNamespaces={lab}' --set 'image.pullSecrets={key}' --set podUsers=Assigned --set fullnameOverride=measuring,commonLabels.team=net
+  --set results.enabled=true,metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true)
+equal() { diff --ignore-blank-lines <("${template[@]}" "$@") <("$HELM_4" "${template[@]:1}" "$@"); }
+ok "Helm 4: lint" "$HELM_4" lint --strict $chart --set image.registry=r.example
+ok "Helm 4: defaults" equal
+ok "Helm 4: everything" equal "${everything[@]}"
+refused "Helm 4: no registry" "image.registry is required" "$HELM_4" template x $chart --kube-version 1.34.0
+refused "Helm 4: unknown value" "additional properties 'nonsense' not allowed" "$HELM_4" "${template[@]:1}" --set nonsense=1
 # The chart by which Terraform gives the cluster single manifests.
 manifest=terraform/modules/addons/charts/manifest
 values=$copy/values.yaml
@@ -87,8 +98,7 @@ conforms() { # conforms VERSION COMMAND...: Kubernetes VERSION knows every field
 misspelt() { "${template[@]}" | sed s/automountServiceAccountToken/automountServiceAccountTokens/; }
 for version in "$oldest" "$newest"; do
   ok "schemas of $version: defaults" conforms "$version" "${template[@]}"
-  ok "schemas of $version: everything" conforms "$version" "${template[@]}" --set replicas=2 --set 'watchNamespaces={lab}' --set 'image.pullSecrets={key}' \
-    --set results.enabled=true,metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true
+  ok "schemas of $version: everything" conforms "$version" "${template[@]}" "${everything[@]}"
   ok "schemas of $version: kustomize default" conforms "$version" "$KUSTOMIZE" build config/default
   refused "schemas of $version: an unknown field" "automountServiceAccountTokens" conforms "$version" misspelt
 done

@@ -1,4 +1,4 @@
-// Command manager runs the operator's controllers.
+// Command manager runs the operator's controllers; `manager check` checks an installation.
 package main
 
 import (
@@ -36,6 +36,10 @@ var version = "development"
 const leaderElectionID = "manager.vnfbench.io"
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == checkCommand {
+		commandline.Main("manager "+checkCommand, parseCheck, func(o *checkOptions) *commandline.Log { return &o.log }, check)
+		return
+	}
 	commandline.Main("manager", parse, func(o *options) *commandline.Log { return &o.log }, run)
 }
 
