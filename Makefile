@@ -136,7 +136,8 @@ TEST_PARTS := test-go test-lab-units test-argocd test-browser test-archive test-
 test: prerequisites ## Run every test that needs no cluster, also after one that failed, and print a table of the parts, their times and results.
 	@MAKE='$(MAKE)' test/scripts/parts.sh $(TEST_PARTS)
 
-e2e: prerequisites install ## Run the end-to-end tests in the lab.
+e2e: prerequisites install ## Run the end-to-end tests in the lab, after the chart's own check (helm test).
+	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) test vnfbench --namespace $(NAMESPACE) --hide-notes
 	@cd test/lab && VNFBENCH_LAB=$(LAB) go test -count=1 -timeout 30m -v ./e2e
 	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 60m -v .
 
