@@ -200,7 +200,8 @@ func (d *Driver) frameTime(trial measure.Trial, thread int) time.Duration {
 
 // waited returns how long a thread certainly waited for its core. When another thread is woken in a batch, the kernel takes the
 // time of that for the time at which the sending thread stops, and not the end of the batch. So its figure is up to a batch
-// too high for each time that the core was taken. Gaps in which the program did not run are no part of a batch.
+// too high for each time that the core was taken. Gaps in which the program did not run are no part of a batch. A bound takes the
+// kernel's figure.
 func (d *Driver) waited(trial measure.Trial, thread int, s *sender) time.Duration {
 	return max(min(s.held.waited, time.Duration(s.kept.Away)), s.held.waited-time.Duration(s.held.times)*d.batchTime(trial, thread))
 }
@@ -258,7 +259,7 @@ func (d *Driver) noteRate(trial measure.Trial, o measure.Outcome) {
 func awayFrom(senders []*sender, steal time.Duration) (a away) {
 	for _, s := range senders {
 		others := time.Duration(s.others * float64(maxPacketTime))
-		taken := s.held.waited + steal + others
+		taken := s.waited + steal + others
 		a.others = max(a.others, min(time.Duration(s.kept.Away), others))
 		a.all = max(a.all, min(time.Duration(s.kept.Away), taken))
 		a.longest = max(a.longest, min(time.Duration(s.kept.LongestAway), taken))
@@ -281,11 +282,11 @@ func (d *Driver) stolenFrom(senders []*sender, counted time.Duration) time.Durat
 	return max(exact, counted)
 }
 
-// heldUp returns the sum over the threads.
+// heldUp returns the sum over the threads, of what they certainly waited.
 func heldUp(senders []*sender) (all held) {
 	for _, s := range senders {
 		all.times += s.held.times
-		all.waited += s.held.waited
+		all.waited += s.waited
 	}
 	return all
 }

@@ -274,8 +274,8 @@ func TestStolen(t *testing.T) {
 }
 
 func TestAwayOfTwoThreads(t *testing.T) {
-	one := &sender{kept: &trafficTransmitter{Away: 10e6, LongestAway: 4e6}, held: held{waited: 20 * time.Millisecond}}
-	other := &sender{kept: &trafficTransmitter{Away: 8e6, LongestAway: 6e6}, held: held{waited: 20 * time.Millisecond}}
+	one := &sender{kept: &trafficTransmitter{Away: 10e6, LongestAway: 4e6}, waited: 20 * time.Millisecond}
+	other := &sender{kept: &trafficTransmitter{Away: 8e6, LongestAway: 6e6}, waited: 20 * time.Millisecond}
 	if got := awayFrom([]*sender{one, other}, 0); got != (away{all: 10 * time.Millisecond, longest: 6 * time.Millisecond}) {
 		t.Errorf("%+v", got)
 	}

@@ -75,6 +75,8 @@ type sender struct {
 	// Valid once done is closed.
 	err  error
 	held held
+	// waited is the part of held.waited that is certain: see Driver.waited.
+	waited time.Duration
 }
 
 // start starts the thread.

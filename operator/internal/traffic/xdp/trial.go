@@ -80,7 +80,7 @@ func (d *Driver) Measure(ctx context.Context, trial measure.Trial) (measure.Outc
 	outcome.StartedAt = startedAt
 	outcome.TotalNanoseconds = int64(time.Since(began))
 	for thread, s := range senders {
-		s.held.waited = d.waited(trial, thread, s)
+		s.waited = d.waited(trial, thread, s)
 	}
 	d.held = heldUp(senders)
 	after.steal = before.steal + d.stolenFrom(senders, after.steal-before.steal)

@@ -160,7 +160,7 @@ func TestDoubts(t *testing.T) {
 			d, trial := c.driver(), c.trial()
 			o := d.outcome(trial, 0, c.seen)
 			o.TotalNanoseconds = int64(max(c.total, time.Second))
-			away := awayFrom([]*sender{{kept: &d.state.Transmitters[0], held: d.held, others: c.others}}, c.seen.steal)
+			away := awayFrom([]*sender{{kept: &d.state.Transmitters[0], waited: d.held.waited, others: c.others}}, c.seen.steal)
 			away.shared = c.shared
 			away.all = max(away.all, away.shared)
 			got := d.doubts(trial, o, away, c.seen)
