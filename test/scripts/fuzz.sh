@@ -2,8 +2,10 @@
 # Runs every fuzz target of the operator, one after the other, FUZZTIME each, and prints a line for each:
 # its package, its name, and how many inputs it tried. Fails when one fails, with the input that did it, or
 # tries none. An input that took too long is tried alone, ten times: where that takes less than ten seconds of the
-# processor, other work kept the target off the cores, and its line says so. A process that takes more than 8 GiB of
-# memory fails with the input that did it, and other work of the machine continues.
+# processor, other work kept the target off the cores, and its line says so. A worker that Go lost without an input, as
+# it does when the worker takes more than a second to end, says nothing: its target runs once more, and its line says
+# so. A process that takes more than 8 GiB of memory fails with the input that did it, and other work of the machine
+# continues.
 set -euo pipefail
 cd "$(dirname "$0")/../../operator"
 time=${FUZZTIME:-1m} only=${FUZZ:-.} failed=0 ran=0
@@ -28,6 +30,8 @@ starved() {
   awk '/^processor / { found = $2 < 10 } END { exit !found }' "$alone" || return 1
   rm "$folder/$input"
 }
+# lost says whether Go lost a worker and has no input for it.
+lost() { grep -q '^    communicating with fuzzing process: ' "$log" && ! grep -q 'Failing input' "$log"; }
 for file in $(git ls-files -co --exclude-standard '*_test.go' | xargs grep -l '^func Fuzz' | sort); do
   folder=$(dirname "$file")
   targets=$(sed -n 's/^func \(Fuzz[A-Za-z0-9]*\)(f \*testing\.F).*/\1/p' "$file" | grep -E "$only" || true)
@@ -38,12 +42,17 @@ for file in $(git ls-files -co --exclude-standard '*_test.go' | xargs grep -l '^
     # Go makes each input that reaches new code smaller first: ten tries, since its minute leaves no time for
     # others with large inputs. Two workers: more would only share the cores of a small machine. Inputs that reach more code are kept
     # in Go's cache, for the next time.
-    code=0
-    (cd "$folder" && cache=$(go env GOCACHE) && ulimit -v $memory && "$binary" -test.run='^$' -test.fuzz="^$target\$" -test.fuzztime="$time" -test.parallel=2 -test.fuzzminimizetime=10x \
-      -test.fuzzcachedir="$cache/fuzz/vnfbench/$folder") >"$log" 2>&1 || code=$?
+    again=
+    while :; do
+      code=0
+      (cd "$folder" && cache=$(go env GOCACHE) && ulimit -v $memory && "$binary" -test.run='^$' -test.fuzz="^$target\$" -test.fuzztime="$time" -test.parallel=2 -test.fuzzminimizetime=10x \
+        -test.fuzzcachedir="$cache/fuzz/vnfbench/$folder") >"$log" 2>&1 || code=$?
+      [ -z "$again" ] && lost || break
+      again=', in a second run: Go lost a worker of the first one'
+    done
     tried=$(grep -o 'execs: [1-9][0-9]*' "$log" | tail -1 || true)
     if [ -n "$tried" ] && ended $code; then
-      printf 'ok    %-40s %-20s %s\n' "$folder" "$target" "$tried"
+      printf 'ok    %-40s %-20s %s\n' "$folder" "$target" "$tried$again"
     elif [ -n "$tried" ] && starved "$folder" "$target"; then
       printf 'ok    %-40s %-20s %s, and no more: other work kept a worker off the cores for ten seconds\n' "$folder" "$target" "$tried"
     else

@@ -4,23 +4,27 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
-// as returns a client of a user with the given rules in namespace default.
+// as returns a client of a user with the given rules in namespace default. It waits until the API server, which learns
+// of roles by watching them, lets the user do what the first one says.
 func as(t *testing.T, user string, rules ...rbacv1.PolicyRule) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, rbacv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, rbacv1.AddToScheme, authorizationv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -50,6 +54,14 @@ func as(t *testing.T, user string, rules ...rbacv1.PolicyRule) client.Client {
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
 	impersonating, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
+		t.Fatal(err)
+	}
+	first := &authorizationv1.ResourceAttributes{Namespace: meta.Namespace, Verb: rules[0].Verbs[0], Group: rules[0].APIGroups[0], Resource: rules[0].Resources[0]}
+	if err := wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: first}}
+		err := impersonating.Create(ctx, review)
+		return review.Status.Allowed, err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return client.WithFieldValidation(impersonating, "Strict")

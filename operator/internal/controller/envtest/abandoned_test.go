@@ -61,6 +61,7 @@ func (l *lab) asWithWatchNamespaces(namespaces ...string) (*rest.Config, func(st
 	}
 	impersonating := rest.CopyConfig(config)
 	impersonating.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	l.awaitRights(impersonating, namespaces...)
 	return impersonating, func(namespace string) {
 		l.Expect(cluster.Delete(l.ctx, binding(namespace, "vnfbench-manager"))).To(Succeed())
 	}

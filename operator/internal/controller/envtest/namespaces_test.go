@@ -50,7 +50,19 @@ func (l *lab) byNamespace(namespaces ...string) (*rest.Config, func(string)) {
 	}
 	impersonating := rest.CopyConfig(config)
 	impersonating.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	l.awaitRights(impersonating, namespaces...)
 	return impersonating, func(namespace string) { l.Expect(cluster.Delete(l.ctx, binding(namespace))).To(Succeed()) }
+}
+
+// awaitRights waits until the API server, which learns of roles by watching them, lets a user read runs in the namespaces.
+func (l *lab) awaitRights(user *rest.Config, namespaces ...string) {
+	l.t.Helper()
+	clients, err := kubernetes.NewForConfig(user)
+	l.Expect(err).NotTo(HaveOccurred())
+	l.Eventually(func() ([]string, error) {
+		_, unreadable, err := watches.Readable(l.ctx, clients.AuthorizationV1().SelfSubjectAccessReviews(), namespaces)
+		return unreadable, err
+	}).Should(BeEmpty())
 }
 
 // TestNamespaceGoes: an operator watches two namespaces, and has lost its rights in one, which is a fault. When that

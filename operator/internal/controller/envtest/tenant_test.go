@@ -23,14 +23,14 @@ import (
 )
 
 // tenantRoles are what the built-in role edit has in an installation: the controller that joins them is not part of a
-// test's API server.
+// test's API server. The last one is for runs.
 var tenantRoles = []string{"system:aggregate-to-edit", "system:aggregate-to-view", "vnfbench-editor"}
 
 // tenant returns a client of a user who has the built-in role edit in the lab's namespace, and further roles.
 func (l *lab) tenant(further ...string) client.Client {
 	l.t.Helper()
 	user := strings.Join(append(further, "mallory-of-"+l.namespace), "-")
-	for _, role := range slices.Concat(tenantRoles, further) {
+	for _, role := range slices.Concat(further, tenantRoles) {
 		l.Expect(cluster.Create(l.ctx, &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, GenerateName: "tenant-"},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
@@ -39,6 +39,7 @@ func (l *lab) tenant(further ...string) client.Client {
 	}
 	impersonating := rest.CopyConfig(config)
 	impersonating.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	l.awaitRights(impersonating, l.namespace)
 	c, err := client.New(impersonating, client.Options{Scheme: cluster.Scheme()})
 	l.Expect(err).NotTo(HaveOccurred())
 	return c
