@@ -3,7 +3,7 @@
 # its package, its name, and how many inputs it tried. Fails when one fails, with the input that did it, or
 # tries none. An input that took too long is tried alone, ten times: where that takes less than ten seconds of the
 # processor, other work kept the target off the cores, and its line says so. A worker that Go lost without an input, as
-# it does when the worker takes more than a second to end, says nothing: its target runs once more, and its line says
+# it does when the worker takes more than a second to end, says nothing: its target runs again, and its line says
 # so. A process that takes more than 8 GiB of memory fails with the input that did it, and other work of the machine
 # continues.
 set -euo pipefail
