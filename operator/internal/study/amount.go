@@ -30,10 +30,11 @@ func (a Amount) check() error {
 func (a Amount) expects() bool { return a.Range != Range{} }
 
 func (a Amount) measure(doc report.SuiteDocument) measured {
-	values, left, err := valuesAt(doc, a.Cell, a.Figure)
+	found, err := repeatsAt(doc, a.Cell, a.Figure)
 	if err != nil {
 		return measured{problem: err.Error()}
 	}
+	values, left := found.values, found.left
 	for i := range values {
 		values[i] /= a.Divisor
 	}
@@ -44,12 +45,17 @@ func (a Amount) measure(doc report.SuiteDocument) measured {
 	if slices.Min(values) >= 0 {
 		mean.Low = max(0, mean.Low)
 	}
+	if found.side != 0 {
+		m := bounded(mean, found.side, " "+a.Unit, found)
+		m.values, m.left = values, left
+		return m
+	}
 	return measured{words: withInterval(mean, " "+a.Unit), estimate: &mean, values: values, note: left.String(), left: left}
 }
 
 // judge wants every repeat to be in the range, and not only the interval of their mean.
 func (a Amount) judge(m measured) (Verdict, string) {
-	verdict, why := a.Range.judge(*m.estimate)
+	verdict, why := a.Range.judge(m.interval())
 	outside := slices.ContainsFunc(m.values, func(v float64) bool { return a.Least != nil && v < *a.Least || a.Most != nil && v > *a.Most })
 	switch {
 	case verdict != Reproduced:

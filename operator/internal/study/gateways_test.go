@@ -125,3 +125,21 @@ func TestScalingCannotBeShown(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// TestGatewaysFasterThanTheEnds checks what is said of encryption where the ends of the connections limit what plain gateways carry: a plain gateway carries
+// that or more.
+func TestGatewaysFasterThanTheEnds(t *testing.T) {
+	r := evaluated(t, "gateway-scaling", execute(t, "gateway-scaling", "full", func(values v1alpha1.Combination, repeat int) v1alpha1.SuiteMeasurement {
+		m := published.measure(values, repeat)
+		if values["encryption"] == "without" {
+			m.GoodputNote, m.GoodputDoubts = v1alpha1.NoteDoubtful, []v1alpha1.DoubtCode{v1alpha1.DoubtEndpointCeiling}
+		}
+		return m
+	}))
+	if c := claim(t, r, "plain"); c.Verdict != study.Reproduced || !strings.HasPrefix(c.Measured, "at least 2.7") || c.Estimate != nil || !strings.Contains(c.Why, "bounds (EndpointCeiling)") {
+		t.Errorf("%+v", c)
+	}
+	if a := answer(t, r, "cost"); !strings.HasPrefix(a.Measured, "at most 0.36") || !strings.Contains(a.Why, "bounds (EndpointCeiling)") {
+		t.Errorf("%+v", a)
+	}
+}

@@ -64,8 +64,10 @@ func (f From) suite() string { return f.Suite }
 type measured struct {
 	words    string
 	estimate *analysis.Estimate
-	note     string
-	problem  string
+	// bound is what is known where there is no estimate, because the figures are bounds.
+	bound   *Range
+	note    string
+	problem string
 	// line, crossing and scaling are what the document has.
 	line     *analysis.LineFit
 	crossing analysis.CrossingResult

@@ -1,6 +1,8 @@
 package study
 
 import (
+	"math"
+
 	"vnfbench.io/operator/internal/analysis"
 	"vnfbench.io/operator/internal/report"
 )
@@ -11,7 +13,7 @@ type Range struct {
 	Most  *float64 `json:"most,omitempty"`
 }
 
-// judge compares an interval with a range.
+// judge compares an interval, an end of which is infinite where it is not known, with a range.
 func (r Range) judge(e analysis.Estimate) (Verdict, string) {
 	within := (r.Least == nil || e.Low >= *r.Least) && (r.Most == nil || e.High <= *r.Most)
 	outside := r.Least != nil && e.High < *r.Least || r.Most != nil && e.Low > *r.Most
@@ -20,6 +22,9 @@ func (r Range) judge(e analysis.Estimate) (Verdict, string) {
 		return Reproduced, "the interval is within the expected range, " + r.String()
 	case outside:
 		return NotReproduced, "the interval is outside of the expected range, " + r.String()
+	}
+	if math.IsInf(e.Low, 0) || math.IsInf(e.High, 0) {
+		return CannotBeShown, "what is known leaves open whether the figure is within the expected range, " + r.String()
 	}
 	return CannotBeShown, "the interval is partly outside of the expected range, " + r.String() + ": more repeats make it narrower"
 }

@@ -2,8 +2,10 @@ package study
 
 import (
 	"errors"
+	"fmt"
 
 	"vnfbench.io/operator/internal/analysis"
+	"vnfbench.io/operator/internal/figure"
 	"vnfbench.io/operator/internal/report"
 )
 
@@ -26,19 +28,25 @@ func (r Ratio) check() error {
 func (r Ratio) expects() bool { return r.Range != Range{} }
 
 func (r Ratio) measure(doc report.SuiteDocument) measured {
-	values, without := [2][]float64{}, leftOut(0)
-	for i, where := range []Where{r.To, r.Cell} {
-		found, left, err := valuesAt(doc, where, r.Figure)
-		if err != nil {
-			return measured{problem: err.Error()}
-		}
-		values[i], without = found, without+left
-	}
-	ratio, err := analysis.Ratio(values[0], values[1])
+	to, err := repeatsAt(doc, r.To, r.Figure)
 	if err != nil {
 		return measured{problem: err.Error()}
 	}
-	return measured{words: withInterval(ratio, ""), estimate: &ratio, note: without.String()}
+	cell, err := repeatsAt(doc, r.Cell, r.Figure)
+	if err != nil {
+		return measured{problem: err.Error()}
+	}
+	ratio, err := analysis.Ratio(to.values, cell.values)
+	if err != nil {
+		return measured{problem: err.Error()}
+	}
+	switch side := cell.side | opposite(to.side); side {
+	case 0:
+		return measured{words: withInterval(ratio, ""), estimate: &ratio, note: (to.left + cell.left).String()}
+	case figure.Above, figure.Below:
+		return bounded(ratio, side, "", to, cell)
+	}
+	return measured{problem: fmt.Sprintf("figures of both cells are bounds%s%s, and together they say nothing of the ratio", to.doubts, cell.doubts)}
 }
 
-func (r Ratio) judge(m measured) (Verdict, string) { return r.Range.judge(*m.estimate) }
+func (r Ratio) judge(m measured) (Verdict, string) { return r.Range.judge(m.interval()) }

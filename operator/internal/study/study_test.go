@@ -255,7 +255,21 @@ func TestCannotBeShown(t *testing.T) {
 		device resultstest.Device
 		why    string
 	}{
-		"floors": {changed(func(m *v1alpha1.SuiteMeasurement) { m.RateNote = v1alpha1.NoteAtLeast }), "5 of 5 figures of cell nftables-rules-5000 are no values, and one is a bound (AtLeast)"},
+		"floors": {changed(func(m *v1alpha1.SuiteMeasurement) { m.RateNote = v1alpha1.NoteAtLeast }), "what is known leaves open whether the figure is within the expected range, 0.35 to 0.7; bounds are among the figures, so only an end of their 95 % interval is known"},
+		"bounds on both sides": {func(values v1alpha1.Combination, repeat int) v1alpha1.SuiteMeasurement {
+			m := whole.measure(values, repeat)
+			if values["rules"] == "5000" {
+				m.RateNote = v1alpha1.NoteAtLeast
+			}
+			return m
+		}, "figures of both cells are bounds, and together they say nothing of the ratio"},
+		"a bound in each direction": {func(values v1alpha1.Combination, repeat int) v1alpha1.SuiteMeasurement {
+			m := whole.measure(values, repeat)
+			if values["rules"] == "5000" && values["backend"] == "nftables" {
+				m.RateNote = []v1alpha1.FigureNote{v1alpha1.NoteAtLeast, v1alpha1.NoteAtMost}[repeat%2]
+			}
+			return m
+		}, "5 of 5 figures of cell nftables-rules-5000 are no values, and one is a bound (AtLeast)"},
 		"doubts": {changed(func(m *v1alpha1.SuiteMeasurement) {
 			m.RateNote, m.RateDoubts = v1alpha1.NoteDoubtful, []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtDrift}
 		}), "all 5 figures of the cell with backend=nftables, rules=5000 are in doubt (Drift, UnsteadyPacing)"},
