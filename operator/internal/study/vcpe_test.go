@@ -28,7 +28,7 @@ func (p platform) delays(values v1alpha1.Combination, repeat int) map[string]flo
 	for _, profile := range []string{"b64", "b256", "imix", "b1500", "long"} {
 		// The scatter of a level is another one in each repeat.
 		noise := round * (1 + 0.002*math.Sin(float64(repeat)*(10+100*left)))
-		out["mean-"+profile], out["max-"+profile], out["jitter-"+profile], out["loss-"+profile] = 100_000*left*noise, 9_000_000*left*noise, 5_000_000*left*noise, 0
+		out["mean-"+profile], out["p99-"+profile], out["max-"+profile], out["jitter-"+profile], out["loss-"+profile] = 100_000*left*noise, 300_000*left*noise, 9_000_000*left*noise, 5_000_000*left*noise, 0
 	}
 	return out
 }
@@ -133,7 +133,7 @@ func TestFiguresOfCriteria(t *testing.T) {
 		}
 	}
 	nothing := evaluated(t, "vcpe", execute(t, "vcpe", "lab", unmeasured))
-	for id, want := range map[string]string{"mean-one-imix": "too few measurements: 0 repeats have both baseline and quiet, and it takes 2", "g114-long-quiet": "the cell with level=quiet has no figures"} {
+	for id, want := range map[string]string{"mean-one-imix": "too few measurements: 0 repeats have both baseline and pinned, and it takes 2", "g114-long-quiet": "the cell with level=quiet has no figures"} {
 		if a := answer(t, nothing, id); a.Why != want || a.Measured != "" || a.Estimate != nil || a.Steps != nil {
 			t.Errorf("%+v", a)
 		}
