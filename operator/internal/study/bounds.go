@@ -23,15 +23,13 @@ type repeats struct {
 	doubts string
 }
 
-// repeatsAt returns the values of a cell, as valuesAt does. Where fewer than two repeats have one, it returns the bounds of all repeats if the cell
-// has some.
+// repeatsAt returns the figures of a cell: bounds where it has some, since the ones that have doubts are often the highest, and otherwise its values, as
+// valuesAt does.
 func repeatsAt(doc report.SuiteDocument, where Where, of Figure) (repeats, error) {
-	values, left, err := valuesAt(doc, where, of)
-	if err != nil || len(values) < 2 {
-		if found, ok := boundsAt(doc, where, of); ok {
-			return found, nil
-		}
+	if found, ok := boundsAt(doc, where, of); ok {
+		return found, nil
 	}
+	values, left, err := valuesAt(doc, where, of)
 	return repeats{values: values, left: left}, err
 }
 
@@ -50,7 +48,7 @@ func boundsAt(doc report.SuiteDocument, where Where, of Figure) (out repeats, ok
 				return repeats{}, false
 			case len(values) == 1:
 				out.values = append(out.values, values[0])
-			case len(none) == 0 || none[0].Value == nil || *none[0].Value <= 0:
+			case len(none) == 0 || none[0].Value == nil:
 				out.left++
 			default:
 				value, side := of.bound(m, none[0])
@@ -74,7 +72,11 @@ func (f Figure) bound(m report.SuiteMeasurement, noted v1alpha1.NotedFigure) (fl
 	case report.FitGoodput:
 		metric = v1alpha1.MetricTCPGoodput
 	}
-	if i := slices.IndexFunc(m.Acceptance, func(v v1alpha1.Verdict) bool { return f.Criterion != "" && v.Criterion == f.Criterion }); i >= 0 {
+	if f.Criterion != "" {
+		i := slices.IndexFunc(m.Acceptance, func(v v1alpha1.Verdict) bool { return v.Criterion == f.Criterion })
+		if i < 0 {
+			return 0, 0
+		}
 		metric = m.Acceptance[i].Metric
 	}
 	side := figure.Side(0)
@@ -90,6 +92,9 @@ func (f Figure) bound(m report.SuiteMeasurement, noted v1alpha1.NotedFigure) (fl
 		}
 	}
 	if f.Of == report.FitFrameTime {
+		if *noted.Value <= 0 {
+			return 0, 0
+		}
 		return 1e9 / float64(*noted.Value), opposite(side)
 	}
 	return float64(*noted.Value), side
@@ -106,21 +111,60 @@ func opposite(side figure.Side) figure.Side {
 	return side
 }
 
-// bounded returns what is known of a figure where the estimate is of bounds: the end of its interval that is on the side of the known.
+// ratioOfBounds returns a ratio of which a cell has bounds. Each end is that of the 95 % interval of one cell over that of the other: bounds are often
+// alike, as of a limit that they share, and their scatter says nothing of the other cell's.
+func ratioOfBounds(to, cell []float64) (analysis.Estimate, error) {
+	var of [2]analysis.Estimate
+	for i, values := range [][]float64{to, cell} {
+		logs := make([]float64, len(values))
+		for k, v := range values {
+			logs[k] = math.Log(v)
+		}
+		var err error
+		if of[i], err = analysis.Mean(logs); err != nil {
+			return analysis.Estimate{}, err
+		}
+	}
+	return analysis.Estimate{
+		Value: math.Exp(of[1].Value - of[0].Value), Low: math.Exp(of[1].Low - of[0].High), High: math.Exp(of[1].High - of[0].Low),
+	}, nil
+}
+
+// bounded returns what is known of a figure where the estimate is of bounds: the end of its interval that is on the side of the known, rounded to the
+// same side.
 func bounded(e analysis.Estimate, side figure.Side, unit string, of ...repeats) measured {
-	m := measured{bound: &Range{Least: &e.Low}}
+	m := measured{bound: &Range{Least: new(rounded(e.Low, math.Floor))}}
 	if side == figure.Below {
-		m.bound = &Range{Most: &e.High}
+		m.bound = &Range{Most: new(rounded(e.High, math.Ceil))}
 	}
 	var why []string
+	left := leftOut(0)
 	for _, r := range of {
+		left += r.left
 		if r.side != 0 {
 			why = append(why, fmt.Sprintf("bounds%s are among the figures, so only an end of their 95 %% interval is known", r.doubts))
 		}
 	}
+	if left > 0 {
+		why = append(why, left.String())
+	}
 	m.words = m.bound.String() + unit
 	m.note = strings.Join(slices.Compact(why), "; ")
 	return m
+}
+
+// rounded returns a value with three significant digits.
+func rounded(v float64, to func(float64) float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	digits := 2 - int(math.Floor(math.Log10(math.Abs(v))))
+	// Powers of ten above 1 are exact, and their inverses are not.
+	if scale := math.Pow10(digits); digits >= 0 {
+		return to(v*scale) / scale
+	}
+	scale := math.Pow10(-digits)
+	return to(v/scale) * scale
 }
 
 // interval returns what the verdict follows from: the estimate, or what a bound leaves open.

@@ -48,16 +48,19 @@ func TestBounds(t *testing.T) {
 		high     float64
 		words    string
 	}{
-		"values":                           {values, values, report.FitRate, 0.89, 1.12, "1 (0.898 to 1.11)"},
-		"floors":                           {floors, values, report.FitRate, 0.89, math.Inf(1), "at least 0.898"},
-		"floors below":                     {values, floors, report.FitRate, math.Inf(-1), 1.12, "at most 1.11"},
-		"times of floors":                  {floors, values, report.FitFrameTime, math.Inf(-1), 1.12, "at most 1.11"},
-		"one value and floors":             {append(floors[:2:2], noted(105)), values, report.FitRate, 0.89, math.Inf(1), "at least 0.898"},
-		"two values, and the floor is out": {append(floors[:1:1], noted(100), noted(105)), values, report.FitRate, 0.85, 1.12, "0.977 (0.86 to 1.11)"},
-		"floors of both":                   {floors, floors, report.FitRate, 0, 0, ""},
-		"in doubt on either side":          {[]v1alpha1.NotedFigure{noted(100, drift), noted(110, ceiling), noted(105, ceiling)}, values, report.FitRate, 0, 0, ""},
-		"a doubt on either side with one":  {[]v1alpha1.NotedFigure{noted(100, ceiling, drift), noted(110, ceiling)}, values, report.FitRate, 0, 0, ""},
-		"one floor":                        {floors[:1], values, report.FitRate, 0, 0, ""},
+		"values":                               {values, values, report.FitRate, 0.89, 1.12, "1 (0.898 to 1.11)"},
+		"floors":                               {floors, values, report.FitRate, 0.78, math.Inf(1), "at least 0.789"},
+		"floors below":                         {values, floors, report.FitRate, math.Inf(-1), 1.28, "at most 1.27"},
+		"times of floors":                      {floors, values, report.FitFrameTime, math.Inf(-1), 1.28, "at most 1.27"},
+		"one value and floors":                 {append(floors[:2:2], noted(105)), values, report.FitRate, 0.78, math.Inf(1), "at least 0.789"},
+		"two values and a floor":               {append(floors[:1:1], noted(100), noted(105)), values, report.FitRate, 0.78, math.Inf(1), "at least 0.802"},
+		"two values, and one in doubt":         {[]v1alpha1.NotedFigure{noted(100), noted(105), noted(300, drift)}, values, report.FitRate, 0.85, 1.12, "0.977 (0.86 to 1.11)"},
+		"nothing carried, and floors":          {append(floors[:2:2], noted(0)), values, report.FitRate, 0, 0, ""},
+		"alike floors say nothing of the rest": {[]v1alpha1.NotedFigure{noted(100, ceiling), noted(100, ceiling)}, []v1alpha1.NotedFigure{noted(40), noted(55)}, report.FitRate, 0.2, math.Inf(1), "at least 0.281"},
+		"floors of both":                       {floors, floors, report.FitRate, 0, 0, ""},
+		"in doubt on either side":              {[]v1alpha1.NotedFigure{noted(100, drift), noted(110, ceiling), noted(105, ceiling)}, values, report.FitRate, 0, 0, ""},
+		"a doubt on either side with one":      {[]v1alpha1.NotedFigure{noted(100, ceiling, drift), noted(110, ceiling)}, values, report.FitRate, 0, 0, ""},
+		"one floor":                            {floors[:1], values, report.FitRate, 0, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := ratio(tc.of, Range{}).measure(rates(map[v1alpha1.AxisLabel][]v1alpha1.NotedFigure{"cell": tc.cell, "to": tc.to}))
@@ -78,18 +81,45 @@ func TestBounds(t *testing.T) {
 		in   Range
 		want Verdict
 	}{
-		{Range{Least: new(0.8)}, Reproduced}, {Range{Least: new(1.5)}, CannotBeShown}, {Range{Most: new(0.8)}, NotReproduced},
-		{Range{Most: new(2.0)}, CannotBeShown}, {Range{Least: new(0.8), Most: new(2.0)}, CannotBeShown},
+		{Range{Least: new(0.7)}, Reproduced}, {Range{Least: new(1.5)}, CannotBeShown}, {Range{Most: new(0.7)}, NotReproduced},
+		{Range{Most: new(2.0)}, CannotBeShown}, {Range{Least: new(0.7), Most: new(2.0)}, CannotBeShown},
 	} {
 		r := ratio(report.FitRate, tc.in)
 		if got, why := r.judge(r.measure(document)); got != tc.want {
-			t.Errorf("at least 0.898 in %s: %s, want %s (%s)", tc.in, got, tc.want, why)
+			t.Errorf("at least 0.789 in %s: %s, want %s (%s)", tc.in, got, tc.want, why)
 		}
 	}
 	a := Amount{Figure: Figure{Of: report.FitRate}, Cell: Where{"at": "cell"}, Unit: "Mbit/s", Divisor: 10, Range: Range{Least: new(5.0)}}
 	m := a.measure(document)
-	if verdict, why := a.judge(m); m.words != "at least 9.26 Mbit/s" || m.estimate != nil || verdict != Reproduced {
+	if verdict, why := a.judge(m); m.words != "at least 9.25 Mbit/s" || m.estimate != nil || verdict != Reproduced {
 		t.Errorf("%+v: %s (%s)", m, verdict, why)
+	}
+}
+
+// TestBoundsSayWhatIsLeftOut checks that repeats without a figure are counted next to bounds, and that a loss of 0 that is a bound counts as one.
+func TestBoundsSayWhatIsLeftOut(t *testing.T) {
+	missing := v1alpha1.NotedFigure{Note: v1alpha1.NoteDoubtful}
+	doc := rates(map[v1alpha1.AxisLabel][]v1alpha1.NotedFigure{"cell": {noted(100, v1alpha1.DoubtGeneratorCeiling), noted(101), missing}, "to": {noted(50), noted(51), missing}})
+	m := Ratio{Figure: Figure{Of: report.FitRate}, Cell: Where{"at": "cell"}, To: Where{"at": "to"}}.measure(doc)
+	if want := "bounds (GeneratorCeiling) are among the figures, so only an end of their 95 % interval is known; repeats without a value, left out: 2"; m.note != want {
+		t.Errorf("%q, want %q", m.note, want)
+	}
+	loss := report.SuiteMeasurement{Acceptance: []v1alpha1.Verdict{{Criterion: "loss", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLoss}}},
+		Figures: []report.CriterionFigure{{Criterion: "loss", Note: v1alpha1.NoteDoubtful, Doubts: []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing}}}}
+	lossless := report.SuiteDocument{Cells: []report.SuiteCell{{Values: map[string]v1alpha1.AxisLabel{"at": "cell"}, Measurements: []report.SuiteMeasurement{loss, loss}}}}
+	a := Amount{Figure: Figure{Criterion: "loss"}, Cell: Where{"at": "cell"}, Unit: "ppm", Divisor: 1, Range: Range{Most: new(0.0)}}
+	m = a.measure(lossless)
+	if verdict, why := a.judge(m); m.words != "at most 0 ppm" || verdict != Reproduced {
+		t.Errorf("%+v: %s (%s)", m, verdict, why)
+	}
+}
+
+// TestRounded checks that a bound is never rounded to more than is known.
+func TestRounded(t *testing.T) {
+	for _, tc := range []struct{ in, down, up float64 }{{4.9583, 4.95, 4.96}, {0.003257, 0.00325, 0.00326}, {123456, 123000, 124000}, {-2.345, -2.35, -2.34}, {0, 0, 0}, {5, 5, 5}} {
+		if down, up := rounded(tc.in, math.Floor), rounded(tc.in, math.Ceil); down != tc.down || up != tc.up {
+			t.Errorf("%g: %g and %g, want %g and %g", tc.in, down, up, tc.down, tc.up)
+		}
 	}
 }
 
@@ -102,6 +132,9 @@ func TestSideOfACriterion(t *testing.T) {
 		if value, side := (Figure{Criterion: "it"}).bound(m, noted(7, v1alpha1.DoubtInterruptedTrials)); value != 7 || side != want {
 			t.Errorf("%s: %g on side %d, want %d", metric, value, side, want)
 		}
+	}
+	if _, side := (Figure{Criterion: "it"}).bound(report.SuiteMeasurement{}, noted(7, v1alpha1.DoubtInterruptedTrials)); side != 0 {
+		t.Errorf("a criterion without a metric: side %d", side)
 	}
 }
 

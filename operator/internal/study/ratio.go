@@ -36,11 +36,16 @@ func (r Ratio) measure(doc report.SuiteDocument) measured {
 	if err != nil {
 		return measured{problem: err.Error()}
 	}
-	ratio, err := analysis.Ratio(to.values, cell.values)
+	side := cell.side | opposite(to.side)
+	of := analysis.Ratio
+	if side != 0 {
+		of = ratioOfBounds
+	}
+	ratio, err := of(to.values, cell.values)
 	if err != nil {
 		return measured{problem: err.Error()}
 	}
-	switch side := cell.side | opposite(to.side); side {
+	switch side {
 	case 0:
 		return measured{words: withInterval(ratio, ""), estimate: &ratio, note: (to.left + cell.left).String()}
 	case figure.Above, figure.Below:
