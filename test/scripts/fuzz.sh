@@ -51,6 +51,8 @@ for file in $(git ls-files -co --exclude-standard '*_test.go' | xargs grep -l '^
       again=', in a second run: Go lost a worker of the first one'
     done
     tried=$(grep -o 'execs: [1-9][0-9]*' "$log" | tail -1 || true)
+    # The inputs of earlier times come first, and can take all of a short or busy one.
+    [ -n "$tried" ] || tried=$(sed -n 's|.*gathering baseline coverage: \([1-9][0-9]*/[0-9]*\) completed.*|\1 known inputs, and no new ones|p' "$log" | tail -1)
     if [ -n "$tried" ] && ended $code; then
       printf 'ok    %-40s %-20s %s\n' "$folder" "$target" "$tried$again"
     elif [ -n "$tried" ] && starved "$folder" "$target"; then
