@@ -130,8 +130,8 @@ func ratioOfBounds(to, cell []float64) (analysis.Estimate, error) {
 	}, nil
 }
 
-// bounded returns what is known of a figure where the estimate is of bounds: the end of its interval that is on the side of the known, rounded to the
-// same side.
+// bounded returns what is known of a figure where the estimate is of bounds: the low end of its interval, rounded down, where the device's values may be
+// above, and the high end, rounded up, where they may be below.
 func bounded(e analysis.Estimate, side figure.Side, unit string, of ...repeats) measured {
 	m := measured{bound: &Range{Least: new(rounded(e.Low, math.Floor))}}
 	if side == figure.Below {
@@ -153,7 +153,7 @@ func bounded(e analysis.Estimate, side figure.Side, unit string, of ...repeats) 
 	return m
 }
 
-// rounded returns a value with three significant digits.
+// rounded returns a value with three significant digits, by math.Floor or math.Ceil.
 func rounded(v float64, to func(float64) float64) float64 {
 	if v == 0 {
 		return 0
