@@ -73,6 +73,7 @@ COSIGN_KEY ?=
 NAMESPACE ?= vnfbench-system
 # Which study `make study` measures, a folder of config/studies; AGAIN=1 measures again what was measured.
 STUDY ?=
+SIZE ?=
 AGAIN ?=
 # KUBEVIRT=1 gives the lab virtual machines: make lab-up KUBEVIRT=1.
 KUBEVIRT ?=
@@ -128,8 +129,8 @@ demo: ## Bring up the lab, install the operator, measure a router, show the resu
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/scripts/demo-vm.sh
 
-study: ## Measure the study STUDY of config/studies in the lab, and write its report into bin/; continues where it was interrupted. AGAIN=1: measure everything again.
-	@STUDY='$(STUDY)' AGAIN='$(AGAIN)' test/scripts/study.sh
+study: ## Measure the study STUDY of config/studies in the lab, and write its report into bin/; continues where it was interrupted. AGAIN=1: measure everything again. SIZE: another folder of the study than lab.
+	@STUDY='$(STUDY)' AGAIN='$(AGAIN)' SIZE='$(SIZE)' test/scripts/study.sh
 
 # The parts of `make test`, in their order.
 TEST_PARTS := test-go test-lab-units test-argocd test-browser test-archive test-trex test-chart test-monitoring test-terraform docs-site verify

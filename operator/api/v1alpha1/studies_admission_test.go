@@ -56,7 +56,7 @@ func rendered(t *testing.T, folder string) []*unstructured.Unstructured {
 
 // clusterOf returns the nodes that a size of a study is for: one, or two with network cards.
 func clusterOf(size string) []corev1.Node {
-	if size == "lab" {
+	if strings.HasPrefix(size, "lab") {
 		node := nodeOf("lab", "2")
 		node.Labels[kubevirtv1.NodeSchedulable] = "true"
 		return []corev1.Node{node}
@@ -84,6 +84,9 @@ func nodeOf(name, cpus string) corev1.Node {
 	return node
 }
 
+// furtherSizes are folders of studies whose suites are of the size lab, but take longer.
+var furtherSizes = map[string][]study.Size{"vcpe": {{Name: "lab-30-minutes", Suites: map[string]string{"long": "vcpe-long-lab"}}}}
+
 // TestStudies renders both sizes of each study, admits all objects, and plans each cell for a cluster as the size needs. The page of the study has how
 // long it takes by these plans.
 func TestStudies(t *testing.T) {
@@ -110,7 +113,7 @@ func TestStudies(t *testing.T) {
 		if got := sizesOf(of); !slices.Equal(got, []string{"full", "lab"}) {
 			t.Errorf("%s has the sizes %q", of.Name, got)
 		}
-		for _, size := range of.Sizes {
+		for _, size := range slices.Concat(of.Sizes, furtherSizes[of.Name]) {
 			t.Run(of.Name+"/"+size.Name, func(t *testing.T) {
 				measurements, trials, whole := planStudy(t, of, size)
 				row := fmt.Sprintf("| `%s` | %d | %s | %s |", size.Name, measurements, roughly(trials), roughly(whole))

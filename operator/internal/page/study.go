@@ -42,6 +42,9 @@ func Study(r study.Report, docs []report.SuiteDocument) View {
 	for i, doc := range docs {
 		m := newMatrix(doc)
 		s := Section{ID: fmt.Sprintf("suite-%d", i+1), Title: "Suite " + doc.Execution.Suite, Figures: first(slices.Concat(m.lines(rate), m.lines(p99), m.lines(goodput)), maxFigures)}
+		if len(s.Figures) == 0 {
+			s.Figures = m.criteria()
+		}
 		for _, p := range doc.Parts()[1:] {
 			switch {
 			case p.Title == "Cost of one more", p.Title == "Where two cross", p.Title == "How it scales", p.Title == "Measured and extrapolated", p.Title == "Failures":

@@ -65,6 +65,31 @@ func TestStudy(t *testing.T) {
 	hasNot(t, writtenStudy(t, study.Report{}, nil), "<svg")
 }
 
+// TestStudyOfCriteria checks that a suite without an axis of numbers has a picture of each criterion, with other marks for figures in doubt, and none
+// of one whose figures are all 0.
+func TestStudyOfCriteria(t *testing.T) {
+	r, docs := exampleStudy()
+	docs[0].Axes[1].Kind = v1alpha1.AxisCategory
+	for i, cell := range docs[0].Cells {
+		for j := range cell.Measurements {
+			m := &cell.Measurements[j]
+			m.Acceptance = []v1alpha1.Verdict{
+				{Criterion: "late", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLatencyP99, Size: "64", Load: "idle"}},
+				{Criterion: "lost", FigureKey: v1alpha1.FigureKey{Metric: v1alpha1.MetricLoss, Size: "64", Load: "idle"}},
+			}
+			m.Figures = []report.CriterionFigure{{Criterion: "late", Value: int64(1000 * (i + j))}, {Criterion: "lost"}}
+		}
+	}
+	text := writtenStudy(t, r, docs)
+	has(t, text, "<figcaption>late: LatencyP99Nanoseconds, size 64, load idle</figcaption>", "late, µs", "backend nftables, rules 10</text>", "n = 24 measurements")
+	hasNot(t, text, "lost: ", "in doubt</text>")
+	if n := strings.Count(text, "<svg"); n != 1 {
+		t.Errorf("%d pictures", n)
+	}
+	docs[0].Cells[0].Measurements[0].Figures[0].Note = v1alpha1.NoteDoubtful
+	has(t, writtenStudy(t, r, docs), "in doubt</text>", "take it as a bound")
+}
+
 // TestHostileStudy checks that no text of a study can be markup.
 func TestHostileStudy(t *testing.T) {
 	var r study.Report

@@ -94,6 +94,8 @@ func valuesAt(doc report.SuiteDocument, where Where, of Figure) (values []float6
 		return nil, 0, fmt.Errorf("the suite has no cell with %s", where)
 	case len(values) == 0 && len(failed) > 0:
 		return nil, 0, fmt.Errorf("the cell with %s failed: %s", where, strings.Join(slices.Compact(slices.Sorted(slices.Values(failed))), ", "))
+	case len(values) == 0 && len(inDoubt) == 1:
+		return nil, 0, fmt.Errorf("the only figure of the cell with %s is in doubt%s", where, doubtsOf(inDoubt))
 	case len(values) == 0 && len(inDoubt) > 0:
 		return nil, 0, fmt.Errorf("all %d figures of the cell with %s are in doubt%s", len(inDoubt), where, doubtsOf(inDoubt))
 	case len(values) == 0:

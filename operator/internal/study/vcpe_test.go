@@ -133,7 +133,7 @@ func TestFiguresOfCriteria(t *testing.T) {
 		}
 	}
 	nothing := evaluated(t, "vcpe", execute(t, "vcpe", "lab", unmeasured))
-	for id, want := range map[string]string{"mean-one-imix": "too few measurements: 0 repeats have both baseline and pinned, and it takes 2", "g114-long-quiet": "the cell with level=quiet has no figures"} {
+	for id, want := range map[string]string{"mean-one-b256": "too few measurements: 0 repeats have both baseline and pinned, and it takes 2", "g114-long-quiet": "the cell with level=quiet has no figures"} {
 		if a := answer(t, nothing, id); a.Why != want || a.Measured != "" || a.Estimate != nil || a.Steps != nil {
 			t.Errorf("%+v", a)
 		}

@@ -140,7 +140,7 @@ func (t *Trend) picture() (template.HTML, error) {
 	values, bounds := plot.Line{Name: "value", Style: 0, Marked: true}, plot.Marks{Name: "no value: a bound, irregular or in doubt", Style: 1, Marker: 1}
 	unit := ""
 	for i, p := range t.Points {
-		number, name := scaled(p.Value, figure.Unit(p.Unit))
+		number, name := figure.Unit(p.Unit).ForPeople(p.Value)
 		unit = name
 		at := plot.Point{X: float64(i + 1), Y: number}
 		if p.NoValue() != "" {

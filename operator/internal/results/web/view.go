@@ -122,26 +122,9 @@ func classOf(verdict string) string {
 	return "open"
 }
 
-// scales are the units that people read.
-var scales = map[figure.Unit]struct {
-	unit string
-	by   float64
-}{
-	figure.FramesPerSecond: {"kfps", 1e3}, figure.FragmentsPerSecond: {"k fragments/s", 1e3}, figure.BitsPerSecond: {"Mbit/s", 1e6},
-	figure.Nanoseconds: {"µs", 1e3}, figure.PartsPerMillion: {"ppm", 1}, figure.Number: {"", 1},
-}
-
-// scaled returns a value in the unit that people read.
-func scaled(value int64, unit figure.Unit) (float64, string) {
-	if s, found := scales[unit]; found {
-		return float64(value) / s.by, s.unit
-	}
-	return float64(value), string(unit)
-}
-
 // amount writes a value with its unit.
 func amount(value int64, unit figure.Unit) string {
-	number, name := scaled(value, unit)
+	number, name := unit.ForPeople(value)
 	return strings.TrimSpace(plot.Number(number) + " " + name)
 }
 
