@@ -118,7 +118,7 @@ func limitOf(ctx context.Context, device device, rounds int, flatOut float64, se
 			return w, 0, err
 		}
 	}
-	if w.limit, err = b.limitBetween(flatOut*0.1, flatOut*mostTried, b.passes); err != nil {
+	if w.limit, err = b.limitBetween(flatOut*0.1, flatOut*mostTried, func(load float64) (bool, error) { return b.passes(load, b.missing) }); err != nil {
 		return w, 0, err
 	}
 	if w.idle, err = b.calmest(w.limit * idleShare); err != nil {
@@ -130,9 +130,11 @@ func limitOf(ctx context.Context, device device, rounds int, flatOut float64, se
 
 // calmest measures several trials and returns the one that was disturbed least.
 func (b bench) calmest(framesPerSecond float64) (best measure.Outcome, err error) {
-	outcomes, err := b.trials(framesPerSecond, ringWindow)
-	if err != nil {
-		return best, err
+	outcomes := make([]measure.Outcome, b.rounds)
+	for n := range outcomes {
+		if outcomes[n], err = b.trial(framesPerSecond); err != nil {
+			return best, err
+		}
 	}
 	return slices.MinFunc(outcomes, func(x, y measure.Outcome) int { return cmp.Compare(disturbance(x), disturbance(y)) }), nil
 }

@@ -2,30 +2,42 @@ package main
 
 import (
 	"math"
-	"time"
+
+	"vnfbench.io/operator/internal/measure"
 )
 
-// limits finds the highest load without loss, and compares it with what arrives flat out: the best with the best. It prints next to it
-// what at least half of the trials pass.
+// limits finds the highest load without loss, as a share of what arrives flat out. It prints next to it what at least half of the trials pass, and what
+// arrives flat out with a part of the frames timed.
 func (b bench) limits(least, partly float64) (limit float64, err error) {
-	slowest, flatOut, err := b.flatOut()
+	var made []relative
+	missing := func(share float64) (float64, error) {
+		r, err := b.at(share, ringWindow)
+		made = append(made, r)
+		if missing := missingOf(r.Outcome); r.steady {
+			return missing, err
+		} else {
+			// No load passes while the machine's speed changes.
+			return max(missing, nearLoss/2), err
+		}
+	}
+	if limit, err = b.limitBetween(0.2, 1.2, func(share float64) (bool, error) { return b.passes(share, missing) }); err != nil {
+		return 0, err
+	}
+	half, err := b.limitBetween(0.2, limit*limitStep, func(share float64) (bool, error) { return b.halfPass(share, missing) })
 	if err != nil {
 		return 0, err
 	}
-	if limit, err = b.limitBetween(flatOut*0.2, flatOut*1.2, b.passes); err != nil {
-		return 0, err
+	slowest, fastest := math.Inf(1), 0.0
+	for _, r := range made {
+		slowest, fastest = min(slowest, r.flatOut), max(fastest, r.flatOut)
 	}
-	half, err := b.limitBetween(flatOut*0.2, limit*limitStep, b.halfPass)
-	if err != nil {
-		return 0, err
-	}
-	b.verdict(limit/flatOut >= least, "flat out %.0f frames/s with all frames timed (%.0f in the slowest trial), limit %.0f, share %.2f, want %.2f at least; half of the trials pass %.0f, share %.2f; flat out with a part timed %.0f, share %.2f",
-		flatOut, slowest, limit, limit/flatOut, least, half, half/flatOut, partly, limit/partly)
+	b.verdict(limit >= least, "limit %.2f of flat out right before and after, want %.2f at least; half of the trials pass %.2f; flat out %.0f frames/s with all frames timed (%.0f when it was slowest), %.0f with a part timed%s",
+		limit, least, half, fastest, slowest, partly, unsteady(made))
 	return limit, nil
 }
 
 // limitBetween finds the highest load that passes between two loads.
-func (b bench) limitBetween(low, high float64, passes func(framesPerSecond float64) (bool, error)) (float64, error) {
+func (b bench) limitBetween(low, high float64, passes func(load float64) (bool, error)) (float64, error) {
 	for high/low > limitStep {
 		middle := math.Sqrt(low * high)
 		passed, err := passes(middle)
@@ -45,8 +57,7 @@ func (b bench) limitBetween(low, high float64, passes func(framesPerSecond float
 func (b bench) flatOut() (least, most float64, err error) {
 	least = math.Inf(1)
 	for range b.rounds {
-		time.Sleep(ringPause)
-		o, err := b.d.Measure(b.ctx, trialOf(64, 0, ringWindow))
+		o, err := b.trial(0)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -57,14 +68,14 @@ func (b bench) flatOut() (least, most float64, err error) {
 
 // passes lets a load pass if any of the trials passes: other work only makes a device worse. A load that
 // lost little may be below the limit, so it gets more trials than one that is clearly above.
-func (b bench) passes(framesPerSecond float64) (bool, error) {
+func (b bench) passes(load float64, missing func(load float64) (float64, error)) (bool, error) {
 	least := 1.0
 	for n := 0; moreTrials(n, b.rounds, least); n++ {
-		missing, err := b.missing(framesPerSecond)
+		share, err := missing(load)
 		if err != nil {
 			return false, err
 		}
-		if least = min(least, missing); least == 0 {
+		if least = min(least, share); least == 0 {
 			return true, nil
 		}
 	}
@@ -72,10 +83,10 @@ func (b bench) passes(framesPerSecond float64) (bool, error) {
 }
 
 // halfPass lets a load pass if at least half of the trials pass.
-func (b bench) halfPass(framesPerSecond float64) (bool, error) {
+func (b bench) halfPass(load float64, missing func(load float64) (float64, error)) (bool, error) {
 	return halfOf(b.rounds, func() (bool, error) {
-		missing, err := b.missing(framesPerSecond)
-		return missing == 0, err
+		share, err := missing(load)
+		return share == 0, err
 	})
 }
 
@@ -98,10 +109,11 @@ func halfOf(rounds int, trial func() (bool, error)) (bool, error) {
 
 // missing returns which share of a load is missing in a trial.
 func (b bench) missing(framesPerSecond float64) (float64, error) {
-	time.Sleep(ringPause)
-	o, err := b.d.Measure(b.ctx, trialOf(64, uint64(framesPerSecond), ringWindow))
-	return o.LossRatio() + o.UnsentRatio(), err
+	o, err := b.trial(framesPerSecond)
+	return missingOf(o), err
 }
+
+func missingOf(o measure.Outcome) float64 { return o.LossRatio() + o.UnsentRatio() }
 
 // moreTrials returns whether a load gets another trial, by how many it had and the least that was missing in one.
 func moreTrials(had, rounds int, least float64) bool {

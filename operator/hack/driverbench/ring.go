@@ -14,7 +14,8 @@ import (
 	"vnfbench.io/operator/internal/traffic/xdp"
 )
 
-// What the ring must do. Ratios are of one run, so that the machine's speed does not matter.
+// What the ring must do. Each load is a share of what arrives flat out right before and after it, so that the machine's speed does not matter, nor that
+// it changes from minute to minute.
 const (
 	leastLimitShare      = 0.80 // of the flat-out rate
 	leastSlowLimitShare  = 0.90 // the same, of a device that takes a microsecond or more
@@ -30,10 +31,14 @@ const (
 	ringWindow    = 300 * time.Millisecond
 	plateauWindow = 600 * time.Millisecond
 	ringPause     = 700 * time.Millisecond
+	flatWindow    = 100 * time.Millisecond
 	// mostRingRounds keeps all of it below twenty-five minutes.
 	mostRingRounds = 5
 	// limitStep is how close the search gets to the limit.
 	limitStep = 1.01
+	// steadyFlatOut is by which factor what arrives flat out before and after a trial may differ. Otherwise the trial is made again, mostAgain times at most.
+	steadyFlatOut = 1.03
+	mostAgain     = 4
 	// nearLoss is a loss that a load near the limit may have by chance, so that it gets nearRounds times as
 	// many trials. A load a tenth above the limit loses more.
 	nearLoss   = 0.05
@@ -58,9 +63,16 @@ type bench struct {
 	name   string
 }
 
+// relative is a trial, and the most frames per second that arrived flat out right before or right after it.
+type relative struct {
+	measure.Outcome
+	flatOut float64
+	// steady says that the rates before and after it were alike.
+	steady bool
+}
+
 // measureRings prints what the ring does to a device's limit and delays, and whether that is as it
-// must be. A limit is the highest load that passed in one trial of several, and what arrives flat out the
-// most of several trials, because other work only lowers both. All other figures are medians.
+// must be. A limit is the highest share of the rate flat out that passed in one trial of several, because other work only lowers it. All other figures are medians.
 func measureRings(ctx context.Context, rounds int, only string) error {
 	rounds = min(rounds, mostRingRounds)
 	devices, err := devicesNamed(only)
@@ -128,25 +140,54 @@ func measureRing(ctx context.Context, device device, directions []measure.Direct
 	return nil
 }
 
-// trials measures a load several times.
-func (b bench) trials(framesPerSecond float64, window time.Duration) ([]measure.Outcome, error) {
-	outcomes := make([]measure.Outcome, b.rounds)
-	for n := range outcomes {
+// trial measures a load once.
+func (b bench) trial(framesPerSecond float64) (measure.Outcome, error) {
+	time.Sleep(ringPause)
+	return b.d.Measure(b.ctx, trialOf(64, uint64(framesPerSecond), ringWindow))
+}
+
+// at measures a load that is a share of what arrives flat out. It makes the trial again where the machine's speed has changed meanwhile, and returns the last
+// one where it always has.
+func (b bench) at(share float64, window time.Duration) (r relative, err error) {
+	for range 1 + mostAgain {
 		time.Sleep(ringPause)
-		o, err := b.d.Measure(b.ctx, trialOf(64, uint64(framesPerSecond), window))
+		before, err := b.d.Measure(b.ctx, trialOf(64, 0, flatWindow))
 		if err != nil {
+			return r, err
+		}
+		if r.Outcome, err = b.d.Measure(b.ctx, trialOf(64, uint64(share*before.ForwardingFramesPerSecond()), window)); err != nil {
+			return r, err
+		}
+		after, err := b.d.Measure(b.ctx, trialOf(64, 0, flatWindow))
+		if err != nil {
+			return r, err
+		}
+		first, second := before.ForwardingFramesPerSecond(), after.ForwardingFramesPerSecond()
+		r.flatOut = max(first, second)
+		if r.steady = r.flatOut <= steadyFlatOut*min(first, second); r.steady {
+			break
+		}
+	}
+	return r, nil
+}
+
+// trials measures a load several times.
+func (b bench) trials(share float64, window time.Duration) ([]relative, error) {
+	made := make([]relative, b.rounds)
+	for n := range made {
+		var err error
+		if made[n], err = b.at(share, window); err != nil {
 			return nil, err
 		}
-		outcomes[n] = o
 	}
-	return outcomes, nil
+	return made, nil
 }
 
 // medianOf returns the median of a figure over trials.
-func medianOf(outcomes []measure.Outcome, figure func(measure.Outcome) float64) float64 {
-	values := make([]float64, len(outcomes))
-	for i, o := range outcomes {
-		values[i] = figure(o)
+func medianOf(made []relative, figure func(relative) float64) float64 {
+	values := make([]float64, len(made))
+	for i, r := range made {
+		values[i] = figure(r)
 	}
 	return statistics.Median(values)
 }
@@ -168,68 +209,85 @@ func (b bench) flatOutOf(p *testpath.Path, config xdp.Config) (float64, error) {
 	return flatOut, errors.Join(err, d.Close())
 }
 
-// overload offers more than the limit, and returns what is received at twice the limit.
+// overload offers more than the limit, and returns what is received at twice the limit; both are shares of what arrives flat out.
 func (b bench) overload(limit float64) (carried float64, err error) {
 	for _, share := range []float64{1.1, 1.3, 2} {
-		outcomes, err := b.trials(limit*share, ringWindow)
+		made, err := b.trials(limit*share, ringWindow)
 		if err != nil {
 			return 0, err
 		}
 		var received []float64
-		for i, d := range outcomes[0].Directions {
-			b.offeredAll(outcomes, i, fmt.Sprintf("%s at %.1f x limit", d.Direction, share))
-			received = append(received, medianOf(outcomes, func(o measure.Outcome) float64 { return forwarded(o, i) }))
+		for i, d := range made[0].Directions {
+			b.offeredAll(made, i, fmt.Sprintf("%s at %.1f x limit", d.Direction, share))
+			received = append(received, medianOf(made, func(r relative) float64 { return forwarded(r.Outcome, i) / r.flatOut }))
 		}
 		if share < 2 {
 			continue
 		}
 		carried = slices.Min(received)
-		b.verdict(carried >= leastOverloadedShare*limit, "received at 2 x limit %.0f frames/s, %.2f of the limit, want %.2f at least", carried, carried/limit, leastOverloadedShare)
+		b.verdict(carried >= leastOverloadedShare*limit, "received at 2 x limit %.2f of flat out, %.2f of the limit, want %.2f at least%s",
+			carried, carried/limit, leastOverloadedShare, unsteady(made))
 		if len(received) == 2 {
-			off := medianOf(outcomes, func(o measure.Outcome) float64 {
-				a, b := float64(o.Directions[0].ReceivedFrames), float64(o.Directions[1].ReceivedFrames)
+			off := medianOf(made, func(r relative) float64 {
+				a, b := float64(r.Directions[0].ReceivedFrames), float64(r.Directions[1].ReceivedFrames)
 				return math.Abs(a-b) / max(a, b)
 			})
-			b.verdict(off <= mostDirectionError, "both directions at 2 x limit: %.0f and %.0f frames/s, %.1f %% apart, want %.0f %% at most",
+			b.verdict(off <= mostDirectionError, "both directions at 2 x limit: %.3f and %.3f of flat out, %.1f %% apart, want %.0f %% at most",
 				received[0], received[1], 100*off, 100*mostDirectionError)
 		}
 	}
 	return carried, nil
 }
 
+// unsteady says in how many trials the machine's speed changed.
+func unsteady(made []relative) string {
+	changed := 0
+	for _, r := range made {
+		if !r.steady {
+			changed++
+		}
+	}
+	if changed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; in %d of %d trials flat out was not the same before and after", changed, len(made))
+}
+
 // offeredAll wants all frames of an overload to be offered and some to be lost, and a counter to have each that is
 // missing, in every trial.
-func (b bench) offeredAll(outcomes []measure.Outcome, direction int, name string) {
+func (b bench) offeredAll(made []relative, direction int, name string) {
 	var lost, overflow, refused uint64
 	unknown, away := 0, int64(0)
-	for _, o := range outcomes {
-		d := o.Directions[direction]
+	for _, r := range made {
+		d := r.Directions[direction]
 		lost, overflow, refused = lost+d.LostFrames(), overflow+d.OverflowFrames+d.LeftFrames, refused+d.RefusedFrames
 		if d.LostFrames() != d.OverflowFrames+d.LeftFrames+d.RefusedFrames {
 			unknown++
 		}
-		away = max(away, o.LongestAwayNanoseconds)
+		away = max(away, r.LongestAwayNanoseconds)
 	}
-	offered := medianOf(outcomes, func(o measure.Outcome) float64 {
-		return float64(o.Directions[direction].SentFrames) / float64(o.Directions[direction].IntendedFrames)
+	offered := medianOf(made, func(r relative) float64 {
+		return float64(r.Directions[direction].SentFrames) / float64(r.Directions[direction].IntendedFrames)
 	})
-	ratio := medianOf(outcomes, func(o measure.Outcome) float64 { return o.Directions[direction].LossRatio() })
+	ratio := medianOf(made, func(r relative) float64 { return r.Directions[direction].LossRatio() })
 	b.verdict(offered >= leastOfferedShare && ratio > 0 && unknown == 0,
 		"%s: offered %.4f of the load, lost %.1f %%; of %d lost frames of all %d trials %d found the ring full and %d were refused, trials that do not add up: %d; away %v at the longest",
-		name, offered, 100*ratio, lost, len(outcomes), overflow, refused, unknown, time.Duration(away))
+		name, offered, 100*ratio, lost, len(made), overflow, refused, unknown, time.Duration(away))
 }
 
 // rising wants longer delays at loads at which frames wait.
 func (b bench) rising(limit float64, directions int) error {
 	var delays []float64
+	flatOut := 0.0
 	for _, share := range []float64{0.1, 0.5, 0.9, 1.1} {
-		outcomes, err := b.trials(limit*share, ringWindow)
+		made, err := b.trials(limit*share, ringWindow)
 		if err != nil {
 			return err
 		}
 		of := func(figure func(measure.DirectionOutcome) uint64) float64 {
-			return medianOf(outcomes, func(o measure.Outcome) float64 { return float64(figure(o.Directions[0])) })
+			return medianOf(made, func(r relative) float64 { return float64(figure(r.Directions[0])) })
 		}
+		flatOut = max(flatOut, medianOf(made, func(r relative) float64 { return r.flatOut }))
 		delays = append(delays, of(func(d measure.DirectionOutcome) uint64 { return d.Latency.P50Nanoseconds }))
 		fmt.Printf("  at %.0f %%: delay from due p50 %.0f, p99 %.0f ns; wait p50 %.0f, p99 %.0f ns; since the departure p50 %.0f, p99 %.0f ns\n", 100*share,
 			delays[len(delays)-1],
@@ -239,7 +297,7 @@ func (b bench) rising(limit float64, directions int) error {
 			of(func(d measure.DirectionOutcome) uint64 { return d.DelaySinceDeparture.P50Nanoseconds }),
 			of(func(d measure.DirectionOutcome) uint64 { return d.DelaySinceDeparture.P99Nanoseconds }))
 	}
-	passed, want := rises(delays, limit*float64(directions))
+	passed, want := rises(delays, limit*flatOut*float64(directions))
 	b.verdict(passed, "delay p50 at 10, 50, 90, 110 %%: %.0f ns, want %s", delays, want)
 	return nil
 }
@@ -265,14 +323,14 @@ func (b bench) plateau(limit, carried float64, ring int) error {
 	}
 	judged := false
 	for i, load := range loads {
-		outcomes, err := b.trials(1.1*load, plateauWindow)
+		made, err := b.trials(1.1*load, plateauWindow)
 		if err != nil {
 			return err
 		}
-		delay := medianOf(outcomes, func(o measure.Outcome) float64 { return float64(o.Directions[0].Latency.P50Nanoseconds) })
-		want := medianOf(outcomes, func(o measure.Outcome) float64 { return float64(ring) * 1e9 / forwarded(o, 0) })
-		overflow := medianOf(outcomes, func(o measure.Outcome) float64 { return float64(o.Directions[0].OverflowFrames) })
-		line := fmt.Sprintf("a ring of %d at 1.1 x %s, %.0f frames/s: delay p50 %.0f ns, ring over rate %.0f ns, %+.1f %%, want %.0f %% at most",
+		delay := medianOf(made, func(r relative) float64 { return float64(r.Directions[0].Latency.P50Nanoseconds) })
+		want := medianOf(made, func(r relative) float64 { return float64(ring) * 1e9 / forwarded(r.Outcome, 0) })
+		overflow := medianOf(made, func(r relative) float64 { return float64(r.Directions[0].OverflowFrames) })
+		line := fmt.Sprintf("a ring of %d at 1.1 x %s, %.2f of flat out: delay p50 %.0f ns, ring over rate %.0f ns, %+.1f %%, want %.0f %% at most",
 			ring, names[i], 1.1*load, delay, want, 100*(delay/want-1), 100*mostDelayError)
 		// As many frames as the ring has places filled it, so it was full for half of the time or more.
 		full := overflow >= float64(ring)
