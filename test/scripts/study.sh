@@ -40,6 +40,10 @@ if [ "${AGAIN:-}" = 1 ]; then
   done
 fi
 
+# Documents and reports of another size have its name.
+name=study-$study
+again="STUDY=$study"
+if [ "${size##*/}" != lab ]; then name+=-$SIZE again+=" SIZE=$SIZE"; fi
 # A suite whose cells failed has a report that says so, and the others are measured.
 verdict=0
 documents=()
@@ -47,7 +51,7 @@ mkdir -p bin
 for suite in $suites; do
   step "Measuring $suite (one run is measured at a time)"
   vnfbench suite "$suite" --watch || verdict=$?
-  document=bin/study-$study-$suite.json
+  document=bin/$name-$suite.json
   if vnfbench report "suite/$suite" -o json --output-file "$document"; then
     documents+=("$document")
   fi
@@ -57,20 +61,20 @@ done
 step "The report"
 bin/kubectl-vnfbench study "$folder" "${documents[@]}"
 for format in html:html markdown:md json:json; do
-  bin/kubectl-vnfbench study "$folder" "${documents[@]}" -o "${format%:*}" --output-file "bin/study-$study.${format#*:}"
+  bin/kubectl-vnfbench study "$folder" "${documents[@]}" -o "${format%:*}" --output-file "bin/$name.${format#*:}"
 done
 
 cat <<TXT
 
 The study took $((SECONDS - started)) s.
 
-The report with pictures is in $PWD/bin/study-$study.html: open it in a browser. It needs no network.
+The report with pictures is in $PWD/bin/$name.html: open it in a browser. It needs no network.
 It was made of: ${documents[*]}
 
 What to try next:
   export KUBECONFIG=$KUBECONFIG PATH=$PWD/bin:\$PATH
   bin/lab kubectl -- get benchmarksuiteruns,benchmarkruns -n $namespace
   bin/kubectl-vnfbench report suite/${suites%%$'\n'*} -n $namespace
-  make study STUDY=$study AGAIN=1                          measure everything again
+  make study $again AGAIN=1                          measure everything again
 TXT
 exit $verdict

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -17,8 +18,8 @@ type criterion struct {
 	values, doubtful []plot.Point
 }
 
-// criteria returns a picture for each criterion: its figure in each repeat, with a row for each cell. A criterion whose figures are all 0 has none.
-func (m matrix) criteria() (out []Figure) {
+// criteria returns a picture for each criterion: its figure in each repeat, with a row for each cell. A criterion whose figures are all 0 has a note instead.
+func (m matrix) criteria() (out []Figure, notes []string) {
 	var order, rows []string
 	found := map[string]*criterion{}
 	for row, cell := range first(m.cells, maxDrawn) {
@@ -31,8 +32,11 @@ func (m matrix) criteria() (out []Figure) {
 			for _, f := range measurement.Figures {
 				c := found[f.Criterion]
 				if c == nil {
-					c = &criterion{FigureKey: keys[f.Criterion]}
+					c = &criterion{}
 					found[f.Criterion], order = c, append(order, f.Criterion)
+				}
+				if key, judged := keys[f.Criterion]; judged {
+					c.FigureKey = key
 				}
 				at := plot.Point{Y: float64(row)}
 				at.X, c.unit = figure.Describe(c.Metric).Unit.ForPeople(f.Value)
@@ -45,20 +49,21 @@ func (m matrix) criteria() (out []Figure) {
 		}
 	}
 	for _, name := range first(order, maxFigures) {
-		out = append(out, found[name].figure(name, rows)...)
+		c := found[name]
+		if all := slices.Concat(c.values, c.doubtful); !slices.ContainsFunc(all, func(at plot.Point) bool { return at.X != 0 }) {
+			notes = append(notes, fmt.Sprintf("%s is 0 everywhere: %s.", name, count(len(all), "measurement")))
+			continue
+		}
+		out = append(out, c.figure(name, rows)...)
 	}
-	return out
+	return out, notes
 }
 
 // figure draws the figures in rows with the names of the cells.
 func (c criterion) figure(name string, rows []string) []Figure {
 	var xs []float64
-	some := false
-	for _, at := range append(append([]plot.Point(nil), c.values...), c.doubtful...) {
-		xs, some = append(xs, at.X), some || at.X != 0
-	}
-	if !some {
-		return nil
+	for _, at := range slices.Concat(c.values, c.doubtful) {
+		xs = append(xs, at.X)
 	}
 	caption := name + ": " + string(c.Metric)
 	for _, of := range []struct{ what, name string }{{"size", c.Size}, {"goal", c.Goal}, {"load", c.Load}} {
@@ -69,7 +74,7 @@ func (c criterion) figure(name string, rows []string) []Figure {
 	note := count(len(xs), "measurement") + "."
 	layers := []plot.Layer{plot.Marks{Name: "each repeat", Style: 0, Marker: plot.Dot, Points: c.values}}
 	if len(c.doubtful) > 0 {
-		note += " Of a figure in doubt one end is known at most, as where other work held up the generator: the claims take it as a bound."
+		note += " Of a figure in doubt at most one end is known, as where other work held up the generator: the claims take it as a bound."
 		layers = append(layers, plot.Marks{Name: "in doubt", Style: 1, Marker: plot.Ring, Points: c.doubtful})
 	}
 	return draw(caption, note, plot.Chart{

@@ -42,9 +42,8 @@ func Study(r study.Report, docs []report.SuiteDocument) View {
 	for i, doc := range docs {
 		m := newMatrix(doc)
 		s := Section{ID: fmt.Sprintf("suite-%d", i+1), Title: "Suite " + doc.Execution.Suite, Figures: first(slices.Concat(m.lines(rate), m.lines(p99), m.lines(goodput)), maxFigures)}
-		if len(s.Figures) == 0 {
-			s.Figures = m.criteria()
-		}
+		pictures, notes := m.criteria()
+		s.Figures, s.Notes = append(s.Figures, pictures...), notes
 		for _, p := range doc.Parts()[1:] {
 			switch {
 			case p.Title == "Cost of one more", p.Title == "Where two cross", p.Title == "How it scales", p.Title == "Measured and extrapolated", p.Title == "Failures":

@@ -82,7 +82,8 @@ func TestStudyOfCriteria(t *testing.T) {
 	}
 	text := writtenStudy(t, r, docs)
 	has(t, text, "<figcaption>late: LatencyP99Nanoseconds, size 64, load idle</figcaption>", "late, µs", "backend nftables, rules 10</text>", "n = 24 measurements")
-	hasNot(t, text, "lost: ", "in doubt</text>")
+	has(t, text, "lost is 0 everywhere: n = 24 measurements.")
+	hasNot(t, text, "<figcaption>lost: ", "in doubt</text>")
 	if n := strings.Count(text, "<svg"); n != 1 {
 		t.Errorf("%d pictures", n)
 	}
