@@ -75,6 +75,12 @@ NAMESPACE ?= vnfbench-system
 STUDY ?=
 SIZE ?=
 AGAIN ?=
+# Where `make demo` measures: in the lab, or in the cluster of kubectl's current context (current). Then LOAD is a command that takes an image archive
+# to the nodes, unless REGISTRY is set or the cluster is kind's, k3d's or minikube's; MULTUS a manifest of Multus; and KUBECTL the program kubectl.
+CLUSTER ?= lab
+LOAD ?=
+MULTUS ?=
+KUBECTL ?= kubectl
 # KUBEVIRT=1 gives the lab virtual machines: make lab-up KUBEVIRT=1.
 KUBEVIRT ?=
 # The older version of `make e2e-upgrade`: a tag or commit; the last one that matters when empty.
@@ -123,8 +129,8 @@ CELLS ?= 10,100,1000
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: ## Bring up the lab, install the operator, measure a router, show the result.
-	@test/scripts/demo.sh
+demo: ## Bring up the lab, install the operator, measure a router, show the result. CLUSTER=current: in the cluster of kubectl's current context.
+	@CLUSTER='$(CLUSTER)' LOAD='$(LOAD)' REGISTRY='$(REGISTRY)' MULTUS='$(MULTUS)' KUBECTL='$(KUBECTL)' test/scripts/demo.sh
 
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/scripts/demo-vm.sh
@@ -133,7 +139,7 @@ study: ## Measure the study STUDY of config/studies in the lab, and write its re
 	@STUDY='$(STUDY)' AGAIN='$(AGAIN)' SIZE='$(SIZE)' test/scripts/study.sh
 
 # The parts of `make test`, in their order.
-TEST_PARTS := test-go test-lab-units test-argocd test-browser test-archive test-trex test-chart test-monitoring test-terraform docs-site verify
+TEST_PARTS := test-go test-lab-units test-argocd test-browser test-archive test-trex test-chart test-monitoring test-terraform docs-site test-docs-site verify
 test: prerequisites ## Run every test that needs no cluster, also after one that failed, and print a table of the parts, their times and results.
 	@MAKE='$(MAKE)' test/scripts/parts.sh $(TEST_PARTS)
 
@@ -187,7 +193,7 @@ $(LAB): $(LAB_FILES)
 	cd test/lab && $(GO_BUILD) -o $@ .
 
 ##@ Build
-.PHONY: build images guest-image trex-image push push-guest push-trex release release-notes login publish install uninstall plugin
+.PHONY: build images guest-image trex-image push push-guest push-trex release release-notes login publish install install-current uninstall plugin
 build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/results $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
 plugin: $(BIN)/kubectl-vnfbench $(BIN)/kubectl_complete-vnfbench ## Build the kubectl plugin and its completion into bin/.
@@ -261,6 +267,11 @@ install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Inst
 	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
 	  --set-string image.tag=$$tag --set image.registry=localhost --set results.enabled=true --set results.archive.persistence.storageClass=- --wait --timeout 3m >/dev/null && \
 	echo "vnfbench $$tag is installed in namespace $(NAMESPACE)"
+
+install-current: $(HELM)
+	@$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
+	  --set-string image.tag='$(TAG)' --set image.registry='$(IMAGES_IN)' --wait --timeout 3m >/dev/null && \
+	echo "vnfbench $(TAG) is installed in namespace $(NAMESPACE)"
 
 uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
@@ -393,10 +404,14 @@ trex-record: ## Record the exchanges of test/fixtures/trex again, with the TRex 
 	$(BIN)/trexrecord -trex $(TREX) -from test/fixtures/trex -to $(BIN)/trex-recordings $(if $(ONLY),-only $(ONLY))
 
 ##@ Documentation
-.PHONY: docs-site
+.PHONY: docs-site test-docs-site
 docs-site: ## Build docs/ as a site into bin/docs-site; a page that is in no list and a link that leads nowhere fail.
 	@test/scripts/prerequisites.sh python
 	@test/scripts/docs-site.sh
+
+test-docs-site: docs-site ## Open the site's pages in headless Chromium, at the width of a desktop and of a phone, and search in it.
+	@test/scripts/prerequisites.sh go browser
+	@cd test/browser && go vet -tags documentation . && DOCUMENTATION=$(BIN)/docs-site go test -count=1 -timeout 15m -parallel 4 -tags documentation -run '^TestDocumentation' .
 
 ##@ Generated files
 .PHONY: generate verify

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
@@ -34,9 +35,20 @@ func TestScreenshots(t *testing.T) {
 		{"run", "report-pictures", 1280, 1340, false, "#throughput"},
 		{"run", "report-dark", 1280, 1180, true, "#delay"},
 		{"run", "report-phone", 390, 1200, false, "#throughput"},
+		{"terminal", "terminal", 1280, 760, true, ""},
+		{"site", "results", 1280, 900, false, ""},
 	} {
 		t.Run(shot.name, func(t *testing.T) {
-			tab, end, err := Open(browser, "file://"+filepath.Join(os.Getenv("PAGES"), shot.page+".html"), shot.width, shot.dark)
+			address := "file://" + filepath.Join(os.Getenv("PAGES"), shot.page+".html")
+			switch shot.page {
+			case "site":
+				address = firstOfSite(t)
+			case "terminal":
+				if os.Getenv("DOCUMENT") == "" {
+					t.Skip("NOT RUN: only with DOCUMENT is there a run")
+				}
+			}
+			tab, end, err := Open(browser, address, shot.width, shot.dark)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,4 +73,14 @@ func TestScreenshots(t *testing.T) {
 			}
 		})
 	}
+}
+
+// firstOfSite returns the address of the first page of the results service.
+func firstOfSite(t *testing.T) string {
+	text, err := os.ReadFile(os.Getenv("SITE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, _, _ := strings.Cut(string(text), "\n")
+	return address
 }

@@ -16,6 +16,13 @@ if [ -n "${SCREENSHOTS:-}" ]; then
   tests=(-tags screenshots -run '^TestScreenshots$')
   mkdir -p "$SCREENSHOTS"
   [ -z "${DOCUMENT:-}" ] || "$PLUGIN" report "$(realpath "$DOCUMENT")" -o html --output-file "$pages/run.html"
+  # What a terminal shows of the document: the plugin's own text in the colors of one.
+  [ -z "${DOCUMENT:-}" ] || {
+    echo '<!DOCTYPE html><meta charset="utf-8"><title>terminal</title><body style="margin:0;background:#1b1f24;color:#d7dce2"><pre style="margin:16px;font:13px/1.35 monospace">'
+    echo '<b>$ kubectl vnfbench report router</b>'
+    "$PLUGIN" report "$(realpath "$DOCUMENT")" | sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g'
+    echo '</pre></body>'
+  } >"$pages/terminal.html"
 fi
 until [ -e "$SITE" ]; do kill -0 "$serving" 2>/dev/null || { wait "$serving"; echo "the site was not served" >&2; exit 1; }; sleep 0.2; done
 cd "$top/test/browser" && go vet -tags screenshots ./... && PAGES=$pages go test -count=1 -timeout 10m "${tests[@]}" ./...

@@ -1,26 +1,61 @@
 #!/usr/bin/env bash
 # The demo: a cluster, the operator, a run, its result. Can be repeated; what
-# is slow is cached. `make lab-down` removes the cluster.
+# is slow is cached. `make lab-down` removes the cluster. CLUSTER=current: in the
+# cluster of kubectl's current context, without root.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-# shellcheck source=test/scripts/with-lab.sh
-. test/scripts/with-lab.sh
+cluster=${CLUSTER:-lab}
+case $cluster in
+  lab)
+    # shellcheck source=test/scripts/with-lab.sh
+    . test/scripts/with-lab.sh
+    namespace=default
+    ;;
+  current)
+    # shellcheck source=test/scripts/with-cluster.sh
+    . test/scripts/with-cluster.sh
+    ;;
+  *)
+    echo "CLUSTER is $CLUSTER: leave it out for the lab, or use CLUSTER=current for the cluster of kubectl's current context" >&2
+    exit 2
+    ;;
+esac
+vnfbench() { bin/kubectl-vnfbench "$@" --namespace "$namespace"; }
 
 step "Applying config/samples: a Testbed, and a BenchmarkRun of a router"
 # A run's spec is immutable and its result is kept; a repeated demo measures again.
-kubectl delete benchmarkrun router --ignore-not-found --wait --timeout=60s
-kubectl apply -k config/samples
+kubectl delete benchmarkrun router --namespace "$namespace" --ignore-not-found --wait --timeout=60s
+kubectl apply --namespace "$namespace" -k config/samples
 
 step "Measuring"
 measuring=$SECONDS
 verdict=0
-bin/kubectl-vnfbench watch router --timeout 15m || verdict=$?
+vnfbench watch router --timeout 15m || verdict=$?
 measured=$((SECONDS - measuring))
 
 step "The report"
-bin/kubectl-vnfbench report router
-bin/kubectl-vnfbench report router -o html --output-file bin/router.html
-kubectl get testbeds,benchmarkruns
+vnfbench report router
+vnfbench report router -o html --output-file bin/router.html
+kubectl get testbeds,benchmarkruns --namespace "$namespace"
+
+if [ "$cluster" = current ]; then
+  cat <<TXT
+
+The demo took $((SECONDS - started)) s, the run itself $measured s of them.
+
+The report with pictures is in $PWD/bin/router.html: open it in a browser. It needs no network.
+
+What to try next:
+  export PATH=$PWD/bin:\$PATH
+  kubectl get benchmarkrun router -n $namespace -o yaml      the whole status
+  kubectl apply -n $namespace -f config/samples/chain-of-four.yaml
+  kubectl vnfbench -n $namespace watch chain-of-four
+What removes it, results included; the rest is in docs/how-to/remove.md:
+  kubectl delete benchmarkruns --all -n $namespace && kubectl delete testbed lab && kubectl delete namespace $namespace
+  helm uninstall vnfbench -n $system --wait
+TXT
+  exit $verdict
+fi
 
 step "The results page"
 # The lab's user has a client certificate, which says nothing to the results service: this account sees the runs of its namespace there.
