@@ -34,7 +34,7 @@ const (
 	plateauWindow = 600 * time.Millisecond
 	ringPause     = 700 * time.Millisecond
 	flatWindow    = 100 * time.Millisecond
-	// mostRingRounds keeps all of it below twenty-five minutes.
+	// mostRingRounds keeps all of it below an hour.
 	mostRingRounds = 5
 	// limitStep is how close the search gets to the limit.
 	limitStep = 1.01
