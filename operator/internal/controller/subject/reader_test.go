@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -484,17 +485,30 @@ func TestMemoryOfHostileAnswers(t *testing.T) {
 	})
 }
 
-// expectMemory checks how much the heap grows at most meanwhile.
+// expectMemory checks how much the heap grows at most meanwhile. Garbage counts until the collector, which a busy machine delays, takes it: this takes the least
+// of three.
 func expectMemory(t *testing.T, most uint64, do func()) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	least := uint64(math.MaxUint64)
+	for range 3 {
+		if least = min(least, heapGrowth(do)); least <= most {
+			return
+		}
+	}
+	t.Errorf("the heap grows by %d bytes, want at most %d", least, most)
+}
+
+// heapGrowth returns by how many bytes the heap grows at most meanwhile.
+func heapGrowth(do func()) uint64 {
 	inUse := func() uint64 {
 		var now runtime.MemStats
 		runtime.ReadMemStats(&now)
 		return now.HeapInuse
 	}
 	runtime.GC()
-	before, peak := inUse(), uint64(0)
+	before := inUse()
+	peak := before
 	done, watched := make(chan bool), make(chan bool)
 	go func() {
 		defer close(watched)
@@ -510,9 +524,7 @@ func expectMemory(t *testing.T, most uint64, do func()) {
 	do()
 	close(done)
 	<-watched
-	if peak > before+most {
-		t.Errorf("the heap grows by %d bytes, want at most %d", peak-before, most)
-	}
+	return peak - before
 }
 
 // TestMessagesStay checks that a state has the same text each time: another text would be another status, which leads to another request at once.
