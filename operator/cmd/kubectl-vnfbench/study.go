@@ -28,8 +28,8 @@ DOCUMENT is that of an execution of one of its suites, as "report suite/NAME -o 
 writes it; all are of one size, such as the lab's. Nothing is read from a cluster.
 
 The report answers the question first. Then it says of each claim that was published
-whether it is reproduced, not reproduced, or cannot be shown, and why. A claim of a suite
-whose document is not there cannot be shown.
+whether it is reproduced, in direction and size or in its direction alone, not reproduced,
+or cannot be shown, and why. A claim of a suite whose document is not there cannot be shown.
 
 The exit code says whether the report could be written, not what it says.`
 

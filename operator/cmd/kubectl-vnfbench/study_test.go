@@ -52,7 +52,7 @@ func TestStudy(t *testing.T) {
 	folder, file := filepath.Join(studies, "rule-cost"), documentOfRules(t)
 	for format, want := range map[string][]string{
 		"table":    {"What a rule costs\n", "CLAIMS\n", "cannot be shown", "there is no document of suite rule-cost-flows-lab"},
-		"markdown": {"## Claims", "| reproduced |"},
+		"markdown": {"## Claims", "| same direction |"},
 		"html":     {"<title>", "What a rule costs", "<svg", "not every measurement of every suite"},
 	} {
 		out, problems, code := runStudy(t, folder, file, "-o", format)
@@ -74,7 +74,7 @@ func TestStudy(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r study.Report
-	if err := json.Unmarshal(text, &r); err != nil || r.Kind != study.Kind || r.WrittenBy == "" || r.Counts.Reproduced == 0 || r.GeneratedAt.IsZero() {
+	if err := json.Unmarshal(text, &r); err != nil || r.Kind != study.Kind || r.WrittenBy == "" || r.Counts.SameDirection == 0 || r.GeneratedAt.IsZero() {
 		t.Errorf("%v: %s", err, text)
 	}
 }

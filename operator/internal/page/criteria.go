@@ -22,21 +22,15 @@ type criterion struct {
 func (m matrix) criteria() (out []Figure, notes []string) {
 	var order, rows []string
 	found := map[string]*criterion{}
+	keys := m.criterionKeys()
 	for row, cell := range first(m.cells, maxDrawn) {
 		rows = append(rows, m.name(cell, m.axes))
 		for _, measurement := range first(cell.Measurements, maxDrawn) {
-			keys := map[string]v1alpha1.FigureKey{}
-			for _, verdict := range measurement.Acceptance {
-				keys[verdict.Criterion] = verdict.FigureKey
-			}
 			for _, f := range measurement.Figures {
 				c := found[f.Criterion]
 				if c == nil {
-					c = &criterion{}
+					c = &criterion{FigureKey: keys[f.Criterion]}
 					found[f.Criterion], order = c, append(order, f.Criterion)
-				}
-				if key, judged := keys[f.Criterion]; judged {
-					c.FigureKey = key
 				}
 				at := plot.Point{Y: float64(row)}
 				at.X, c.unit = figure.Describe(c.Metric).Unit.ForPeople(f.Value)
@@ -57,6 +51,21 @@ func (m matrix) criteria() (out []Figure, notes []string) {
 		out = append(out, c.figure(name, rows)...)
 	}
 	return out, notes
+}
+
+// criterionKeys returns what each criterion is of, as the first measurement that is judged by it says.
+func (m matrix) criterionKeys() map[string]v1alpha1.FigureKey {
+	keys := map[string]v1alpha1.FigureKey{}
+	for _, cell := range m.cells {
+		for _, measurement := range cell.Measurements {
+			for _, verdict := range measurement.Acceptance {
+				if _, known := keys[verdict.Criterion]; !known {
+					keys[verdict.Criterion] = verdict.FigureKey
+				}
+			}
+		}
+	}
+	return keys
 }
 
 // figure draws the figures in rows with the names of the cells.

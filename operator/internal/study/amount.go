@@ -31,6 +31,9 @@ func (a Amount) expects() bool { return a.Range != Range{} }
 
 func (a Amount) measure(doc report.SuiteDocument) measured {
 	found, err := repeatsAt(doc, a.Cell, a.Figure)
+	if only := (onlyInDoubt{}); errors.As(err, &only) && only.figure.Value != nil && a.Of != report.FitFrameTime {
+		return measured{words: report.Significant(float64(*only.figure.Value)/a.Divisor) + " " + a.Unit, problem: err.Error()}
+	}
 	if err != nil {
 		return measured{problem: err.Error()}
 	}

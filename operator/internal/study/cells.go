@@ -95,13 +95,23 @@ func valuesAt(doc report.SuiteDocument, where Where, of Figure) (values []float6
 	case len(values) == 0 && len(failed) > 0:
 		return nil, 0, fmt.Errorf("the cell with %s failed: %s", where, strings.Join(slices.Compact(slices.Sorted(slices.Values(failed))), ", "))
 	case len(values) == 0 && len(inDoubt) == 1:
-		return nil, 0, fmt.Errorf("the only figure of the cell with %s is in doubt%s", where, doubtsOf(inDoubt))
+		return nil, 0, onlyInDoubt{figure: inDoubt[0], where: where}
 	case len(values) == 0 && len(inDoubt) > 0:
 		return nil, 0, fmt.Errorf("all %d figures of the cell with %s are in doubt%s", len(inDoubt), where, doubtsOf(inDoubt))
 	case len(values) == 0:
 		return nil, 0, fmt.Errorf("the cell with %s has no figures", where)
 	}
 	return values, left, nil
+}
+
+// onlyInDoubt is the error for a cell whose only figure is in doubt.
+type onlyInDoubt struct {
+	figure v1alpha1.NotedFigure
+	where  Where
+}
+
+func (e onlyInDoubt) Error() string {
+	return fmt.Sprintf("the only figure of the cell with %s is in doubt%s", e.where, doubtsOf([]v1alpha1.NotedFigure{e.figure}))
 }
 
 // doubtsOf returns the codes of the doubts about figures as " (Drift, LateFrames)"; "" where they name none.

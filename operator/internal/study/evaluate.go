@@ -15,8 +15,10 @@ import (
 type Verdict string
 
 const (
-	// Reproduced means that the whole 95 % interval is where the claim expects it.
+	// Reproduced means that the whole 95 % interval is where the claim expects it, in direction and in size.
 	Reproduced Verdict = "Reproduced"
+	// SameDirection means that the direction is as published, and that the interval is not where its size is similar.
+	SameDirection Verdict = "SameDirection"
 	// NotReproduced means that none of the interval is there.
 	NotReproduced Verdict = "NotReproduced"
 	// CannotBeShown means that the measurement decides nothing, for the reason next to it.
@@ -95,9 +97,14 @@ func Evaluate(s Study, docs []report.SuiteDocument) (Report, error) {
 		if because := c.whyNotShown(size); because != "" {
 			verdict, why = CannotBeShown, because
 		}
+		if verdict == Reproduced {
+			verdict, why = c.judgeSize(m, why)
+		}
 		switch verdict {
 		case Reproduced:
 			out.Counts.Reproduced++
+		case SameDirection:
+			out.Counts.SameDirection++
 		case NotReproduced:
 			out.Counts.NotReproduced++
 		default:
@@ -106,6 +113,20 @@ func Evaluate(s Study, docs []report.SuiteDocument) (Report, error) {
 		out.Claims = append(out.Claims, Result{ID: c.ID, Text: c.Text, Published: c.Value, Verdict: verdict, Measured: m.words, Estimate: m.estimate, Steps: m.steps, Why: why})
 	}
 	return out, nil
+}
+
+// judgeSize judges a claim, whose direction is as published, by its size.
+func (c Claim) judgeSize(m measured, why string) (Verdict, string) {
+	if c.Similar == nil {
+		return Reproduced, why
+	}
+	switch verdict, _ := c.Similar.judge(m.interval()); verdict {
+	case Reproduced:
+		return Reproduced, why + "; its size is similar, " + c.Similar.String()
+	case NotReproduced:
+		return SameDirection, why + "; its size is another one than " + c.Similar.String()
+	}
+	return SameDirection, why + "; whether its size is similar, " + c.Similar.String() + ", is not decided"
 }
 
 // whyNothing returns why a finding has no figure, or what its figure leaves out. A finding expects nothing.

@@ -40,6 +40,30 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestJudgeSize checks that a claim of a direction is reproduced where the size is similar, too, and that a bound leaves its size open.
+func TestJudgeSize(t *testing.T) {
+	estimate := func(low, high float64) measured { return measured{estimate: &analysis.Estimate{Low: low, High: high}} }
+	claim := Claim{Similar: &Range{Least: new(4.0), Most: new(16.0)}}
+	for _, tc := range []struct {
+		in   Claim
+		of   measured
+		want Verdict
+		why  string
+	}{
+		{claim, estimate(5, 15), Reproduced, "w; its size is similar, 4 to 16"},
+		{claim, estimate(2.5, 3.5), SameDirection, "w; its size is another one than 4 to 16"},
+		{claim, estimate(17, 20), SameDirection, "w; its size is another one than 4 to 16"},
+		{claim, estimate(3, 5), SameDirection, "w; whether its size is similar, 4 to 16, is not decided"},
+		{claim, measured{bound: &Range{Least: new(5.0)}}, SameDirection, "w; whether its size is similar, 4 to 16, is not decided"},
+		{claim, measured{bound: &Range{Least: new(17.0)}}, SameDirection, "w; its size is another one than 4 to 16"},
+		{Claim{Unsized: true}, estimate(2.5, 3.5), Reproduced, "w"},
+	} {
+		if got, why := tc.in.judgeSize(tc.of, "w"); got != tc.want || why != tc.why {
+			t.Errorf("%+v: %s, %s, want %s, %s", tc.of, got, why, tc.want, tc.why)
+		}
+	}
+}
+
 // TestJudgeCrossing checks each result of a comparison against the one that is expected.
 func TestJudgeCrossing(t *testing.T) {
 	at := &analysis.Estimate{Value: 3000, Low: 1000, High: 5000}

@@ -43,13 +43,14 @@ type Report struct {
 // Counts are numbers of claims.
 type Counts struct {
 	Reproduced    int `json:"reproduced"`
+	SameDirection int `json:"sameDirection"`
 	NotReproduced int `json:"notReproduced"`
 	CannotBeShown int `json:"cannotBeShown"`
 }
 
-// String writes the counts as "2 reproduced, 1 not reproduced, 3 cannot be shown".
+// String writes the counts as "2 reproduced, 1 in its direction, 1 not reproduced, 3 cannot be shown".
 func (c Counts) String() string {
-	return fmt.Sprintf("%d reproduced, %d not reproduced, %d cannot be shown", c.Reproduced, c.NotReproduced, c.CannotBeShown)
+	return fmt.Sprintf("%d reproduced, %d in its direction, %d not reproduced, %d cannot be shown", c.Reproduced, c.SameDirection, c.NotReproduced, c.CannotBeShown)
 }
 
 // Execution is one that the figures are from.
@@ -137,4 +138,4 @@ func textColumns(heads ...string) []report.TableColumn {
 	return out
 }
 
-var verdictInWords = map[Verdict]string{Reproduced: "reproduced", NotReproduced: "not reproduced", CannotBeShown: "cannot be shown"}
+var verdictInWords = map[Verdict]string{Reproduced: "reproduced", SameDirection: "same direction", NotReproduced: "not reproduced", CannotBeShown: "cannot be shown"}

@@ -104,7 +104,9 @@ func (s Scaling) figure(found report.AxisScaling) measured {
 	if law == nil {
 		return measured{problem: "no law is fitted: " + cmp.Or(scaling.LawProblem, "the document has none")}
 	}
-	m := measured{estimate: map[ScalingFigure]*analysis.Estimate{ScalingContention: &law.Contention, ScalingCoherency: &law.Coherency, ScalingPeak: law.Peak}[s.Figure]}
+	contention := law.Contention
+	contention.High = min(1, contention.High) // it is a share
+	m := measured{estimate: map[ScalingFigure]*analysis.Estimate{ScalingContention: &contention, ScalingCoherency: &law.Coherency, ScalingPeak: law.Peak}[s.Figure]}
 	if m.estimate == nil {
 		return measured{problem: "the law has no peak: nothing shows that it has a coherency above 0"}
 	}

@@ -55,6 +55,10 @@ type Claim struct {
 	Finding
 	// Value is what was published.
 	Value string `json:"value"`
+	// Similar is where a ratio or a slope is of a similar size as what was published. The range of the measure says the direction.
+	Similar *Range `json:"similar,omitempty"`
+	// Unsized says that no size was published.
+	Unsized bool `json:"unsized,omitempty"`
 }
 
 // AnySize names all sizes at once.
@@ -118,9 +122,32 @@ func (s Study) check() error {
 		if c.Value == "" {
 			return fmt.Errorf("claims[%d].value is missing: write what was published", i)
 		}
+		if err := c.checkSize(); err != nil {
+			return fmt.Errorf("claims[%d].%w", i, err)
+		}
 		if err := c.checkReasons(seen); err != nil {
 			return fmt.Errorf("claims[%d].%w", i, err)
 		}
+	}
+	return nil
+}
+
+// checkSize returns an error for a ratio or a slope of which one end alone is expected, so that it has a direction and no size, and for a size of
+// something else.
+func (c Claim) checkSize() error {
+	var direction Range
+	switch {
+	case c.Ratio != nil:
+		direction = c.Ratio.Range
+	case c.Slope != nil:
+		direction = c.Slope.Range
+	}
+	oneEnd := (direction.Least == nil) != (direction.Most == nil)
+	switch {
+	case c.Similar != nil && (!oneEnd || c.Similar.Least == nil || c.Similar.Most == nil || *c.Similar.Least > *c.Similar.Most):
+		return errors.New("similar needs least and most, and a ratio or a slope that has one of them alone")
+	case oneEnd && (c.Similar == nil) != c.Unsized:
+		return errors.New("similar says where the size is as published: give it, or unsized where no size was published")
 	}
 	return nil
 }

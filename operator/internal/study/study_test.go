@@ -348,7 +348,7 @@ func TestReportIsJSON(t *testing.T) {
 // TestBadStudies checks that a study that cannot be evaluated is refused with the field.
 func TestBadStudies(t *testing.T) {
 	const good = `{name: s, title: t, question: q, published: p, sizes: [{name: lab, suites: {a: suite-a}}], answer: [{id: f, text: t, slope: {suite: a, of: P99, axis: x}}],
-  claims: [{id: c, text: t, value: v, ratio: {suite: a, of: Rate, cell: {x: "1"}, to: {x: "2"}, least: 1}}]}`
+  claims: [{id: c, text: t, value: v, ratio: {suite: a, of: Rate, cell: {x: "1"}, to: {x: "2"}, least: 1}, unsized: true}]}`
 	if _, err := study.Read([]byte(good)); err != nil {
 		t.Fatal(err)
 	}
@@ -368,6 +368,10 @@ func TestBadStudies(t *testing.T) {
 		"no cell":               {`cell: {x: "1"}`, "cell: {}", "claims[0].ratio needs the values"},
 		"nothing is expected":   {", least: 1", "", "claims[0] says nothing that is expected"},
 		"nothing published":     {"value: v", `value: ""`, "claims[0].value is missing"},
+		"no size published":     {", unsized: true", "", "claims[0].similar says where the size is as published"},
+		"a size and none":       {"unsized: true", "unsized: true, similar: {least: 1, most: 2}", "claims[0].similar says where the size is as published"},
+		"a size of one end":     {"unsized: true", "similar: {least: 1}", "claims[0].similar needs least and most"},
+		"a size of two ends":    {"least: 1}, unsized: true", "least: 1, most: 3}, similar: {least: 1, most: 2}", "claims[0].similar needs least and most"},
 		"an unknown size":       {"value: v", "value: v, cannotBeShown: {home: w}", "claims[0].cannotBeShown.home"},
 		"a bad crossing":        {"slope: {suite: a, of: P99, axis: x}", "crossing: {suite: a, of: P99, axis: x}", "answer[0].crossing needs axis, between, first and second"},
 		"a figure of two":       {"slope: {suite: a, of: P99, axis: x}", "amount: {suite: a, of: P99, criterion: c, cell: {x: \"1\"}, unit: ms, divisor: 1000}", "answer[0].of and criterion: give one of them"},
