@@ -19,7 +19,15 @@ import (
 // index.
 const nameAnnotation = "io.containerd.image.name"
 
-// writeArchive writes an OCI image layout as a tar archive.
+// dockerImage is an image of manifest.json, by which docker load finds it.
+type dockerImage struct {
+	Config   string
+	RepoTags []string
+	Layers   []string
+}
+
+// writeArchive writes an OCI image layout as a tar archive, which Docker's format is next to: the
+// files that it names are the layout's.
 func writeArchive(w io.Writer, image v1.Image, tags []string) error {
 	index, err := indexOf(image, tags)
 	if err != nil {
@@ -30,6 +38,9 @@ func writeArchive(w io.Writer, image v1.Image, tags []string) error {
 		return err
 	}
 	if err := writeBlob(archive, "index.json", index); err != nil {
+		return err
+	}
+	if err := writeDockerManifest(archive, image, tags); err != nil {
 		return err
 	}
 	if err := writeMetadata(archive, image); err != nil {
@@ -66,6 +77,22 @@ func indexOf(image v1.Image, tags []string) ([]byte, error) {
 		})
 	}
 	return json.Marshal(index)
+}
+
+func writeDockerManifest(archive *tar.Writer, image v1.Image, tags []string) error {
+	manifest, err := image.Manifest()
+	if err != nil {
+		return err
+	}
+	docker := dockerImage{Config: blobName(manifest.Config.Digest), RepoTags: tags}
+	for _, l := range manifest.Layers {
+		docker.Layers = append(docker.Layers, blobName(l.Digest))
+	}
+	data, err := json.Marshal([]dockerImage{docker})
+	if err != nil {
+		return err
+	}
+	return writeBlob(archive, "manifest.json", data)
 }
 
 // writeMetadata writes the image's manifest and configuration.
@@ -178,7 +205,7 @@ func tagsIn(name string, r io.Reader) (tags []string, err error) {
 			}
 		}
 	case "manifest.json": // Docker
-		var images []struct{ RepoTags []string }
+		var images []dockerImage
 		if err := json.NewDecoder(r).Decode(&images); err != nil {
 			return nil, err
 		}

@@ -1,5 +1,5 @@
 // Package image builds container images without a container engine. A root directory and files go
-// in; an OCI archive that containerd imports comes out.
+// in; an archive that containerd imports, by the OCI's layout, and docker load, by Docker's, comes out.
 //
 // Equal input gives an equal archive: entries are sorted, owned by root, dated at the epoch. The
 // layer is not compressed, unless the caller asks for it.

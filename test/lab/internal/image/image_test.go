@@ -15,8 +15,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
 
 	"vnfbench.io/test/lab/internal/image"
 )
@@ -123,6 +126,34 @@ func TestArchiveIsAnImageLayout(t *testing.T) {
 		t.Errorf("the layer's content is %v, the layer %s", got, manifest.Layers[0].Digest)
 	}
 	checkLayer(t, blob(t, files, manifest.Layers[0].Digest))
+}
+
+// TestArchiveIsDockersToo reads archives as those that docker save writes.
+func TestArchiveIsDockersToo(t *testing.T) {
+	for _, compress := range []bool{false, true} {
+		spec := specOf(source(t, time.Now()))
+		spec.Aliases, spec.Compress = []string{"localhost/y:dev"}, compress
+		archive, digest := build(t, spec)
+		var manifest v1.Manifest
+		unmarshal(t, blob(t, untar(t, archive), digest), &manifest)
+		open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive)), nil }
+		for _, text := range []string{"localhost/x:dev", "localhost/y:dev"} {
+			tag, err := name.NewTag(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := tarball.Image(open, &tag)
+			if err != nil {
+				t.Fatalf("%s: %v", tag, err)
+			}
+			if err := validate.Image(found); err != nil {
+				t.Errorf("%s: %v", tag, err)
+			}
+			if got, err := found.ConfigName(); err != nil || got != manifest.Config.Digest {
+				t.Errorf("%s has the configuration %s (%v), not %s", tag, got, err, manifest.Config.Digest)
+			}
+		}
+	}
 }
 
 func checkLayer(t *testing.T, layer []byte) {
