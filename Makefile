@@ -75,12 +75,14 @@ NAMESPACE ?= vnfbench-system
 STUDY ?=
 SIZE ?=
 AGAIN ?=
-# Where `make demo` measures: in the lab, or in the cluster of kubectl's current context (current). Then LOAD is a command that takes an image archive
-# to the nodes, unless REGISTRY is set or the cluster is kind's, k3d's or minikube's; MULTUS a manifest of Multus; and KUBECTL the program kubectl.
+# Where `make demo` measures: in the lab, or in the cluster of kubectl's current context (current). Then the nodes get the images from REGISTRY, or by LOAD,
+# a command that takes an image archive; kind, k3d and minikube need neither. MULTUS is a manifest of Multus, and KUBECTL the command kubectl.
 CLUSTER ?= lab
 LOAD ?=
 MULTUS ?=
 KUBECTL ?= kubectl
+# The scripts get them as they are, with quotes.
+export CLUSTER LOAD REGISTRY MULTUS KUBECTL
 # KUBEVIRT=1 gives the lab virtual machines: make lab-up KUBEVIRT=1.
 KUBEVIRT ?=
 # The older version of `make e2e-upgrade`: a tag or commit; the last one that matters when empty.
@@ -125,12 +127,15 @@ RUNS ?= 10,100,1000
 CELLS ?= 10,100,1000
 
 ##@ Start here
-.PHONY: help demo demo-vm study test e2e e2e-kubevirt e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak e2e-namespaced
+.PHONY: help demo demo-down demo-vm study test e2e e2e-kubevirt e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak e2e-namespaced
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## Bring up the lab, install the operator, measure a router, show the result. CLUSTER=current: in the cluster of kubectl's current context.
-	@CLUSTER='$(CLUSTER)' LOAD='$(LOAD)' REGISTRY='$(REGISTRY)' MULTUS='$(MULTUS)' KUBECTL='$(KUBECTL)' test/scripts/demo.sh
+	@HELM=$(HELM) test/scripts/demo.sh
+
+demo-down: ## Remove what `make demo` made: the lab. CLUSTER=current: what it made in the cluster of kubectl's current context.
+	@HELM=$(HELM) test/scripts/demo-down.sh
 
 demo-vm: ## Bring up the lab with KubeVirt, measure a router as a pod and in two virtual machines, show them side by side.
 	@test/scripts/demo-vm.sh
@@ -193,7 +198,7 @@ $(LAB): $(LAB_FILES)
 	cd test/lab && $(GO_BUILD) -o $@ .
 
 ##@ Build
-.PHONY: build images guest-image trex-image push push-guest push-trex release release-notes login publish install install-current uninstall plugin
+.PHONY: build images guest-image trex-image push push-guest push-trex release release-notes login publish install uninstall plugin
 build: $(BIN)/manager $(BIN)/measurer $(BIN)/vnf $(BIN)/endpoint $(BIN)/neighbor $(BIN)/results $(BIN)/kubectl-vnfbench ## Build the project's binaries into bin/.
 
 plugin: $(BIN)/kubectl-vnfbench $(BIN)/kubectl_complete-vnfbench ## Build the kubectl plugin and its completion into bin/.
@@ -268,11 +273,6 @@ install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Inst
 	  --set-string image.tag=$$tag --set image.registry=localhost --set results.enabled=true --set results.archive.persistence.storageClass=- --wait --timeout 3m >/dev/null && \
 	echo "vnfbench $$tag is installed in namespace $(NAMESPACE)"
 
-install-current: $(HELM)
-	@$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
-	  --set-string image.tag='$(TAG)' --set image.registry='$(IMAGES_IN)' --wait --timeout 3m >/dev/null && \
-	echo "vnfbench $(TAG) is installed in namespace $(NAMESPACE)"
-
 uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
@@ -291,9 +291,9 @@ fuzz: ## Fuzz everything that reads what comes from outside, FUZZTIME (1m) for e
 fuzz-manifests: $(LAB) ## Send MANIFESTS (20000) manifests that are made from the CRDs' schemas to a real API server, valid and invalid ones; SEED=n: those of an earlier test.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets VNFBENCH_MANIFESTS='$(MANIFESTS)' VNFBENCH_SEED='$(SEED)' go test -count=1 -timeout 20m -v -run TestGeneratedManifests ./api/v1alpha1
 
-test-lab-units: ## Unit tests of the lab, of what runs the commands of the documentation, and of what the end-to-end tests work out.
+test-lab-units: ## Unit tests of the lab, of the demo in an existing cluster, of what runs the commands of the documentation, and of what the end-to-end tests work out.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
-	@cd test/e2e && go test -count=1 ./guide ./matrix ./regression
+	@cd test/e2e && go test -count=1 ./demo ./guide ./matrix ./regression
 
 test-argocd: ## Ask Argo CD's own code about the health of runs and Testbeds, by the scripts of config/gitops.
 	@cd test/argocd && ../scripts/again.sh go mod download && go test -count=1 ./...

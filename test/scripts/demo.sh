@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The demo: a cluster, the operator, a run, its result. Can be repeated; what
-# is slow is cached. `make lab-down` removes the cluster. CLUSTER=current: in the
-# cluster of kubectl's current context, without root.
+# is slow is cached. CLUSTER=current: in the cluster of kubectl's current context,
+# without root. `make demo-down` removes what it made.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 cluster=${CLUSTER:-lab}
@@ -10,10 +10,12 @@ case $cluster in
     # shellcheck source=test/scripts/with-lab.sh
     . test/scripts/with-lab.sh
     namespace=default
+    marked() { cat; }
     ;;
   current)
     # shellcheck source=test/scripts/with-cluster.sh
     . test/scripts/with-cluster.sh
+    marked() { kubectl label --local -f - "$mark" -o json; }
     ;;
   *)
     echo "CLUSTER is $CLUSTER: leave it out for the lab, or use CLUSTER=current for the cluster of kubectl's current context" >&2
@@ -25,7 +27,7 @@ vnfbench() { bin/kubectl-vnfbench "$@" --namespace "$namespace"; }
 step "Applying config/samples: a Testbed, and a BenchmarkRun of a router"
 # A run's spec is immutable and its result is kept; a repeated demo measures again.
 kubectl delete benchmarkrun router --namespace "$namespace" --ignore-not-found --wait --timeout=60s
-kubectl apply --namespace "$namespace" -k config/samples
+kubectl kustomize config/samples | marked | kubectl apply --namespace "$namespace" -f -
 
 step "Measuring"
 measuring=$SECONDS
@@ -46,13 +48,11 @@ The demo took $((SECONDS - started)) s, the run itself $measured s of them.
 The report with pictures is in $PWD/bin/router.html: open it in a browser. It needs no network.
 
 What to try next:
-  export PATH=$PWD/bin:\$PATH
-  kubectl get benchmarkrun router -n $namespace -o yaml      the whole status
-  kubectl apply -n $namespace -f config/samples/chain-of-four.yaml
-  kubectl vnfbench -n $namespace watch chain-of-four
-What removes it, results included; the rest is in docs/how-to/remove.md:
-  kubectl delete benchmarkruns --all -n $namespace && kubectl delete testbed lab && kubectl delete namespace $namespace
-  helm uninstall vnfbench -n $system --wait
+  $KUBECTL get benchmarkrun router -n $namespace -o yaml      the whole status
+  $KUBECTL apply -n $namespace -f config/samples/chain-of-four.yaml
+  bin/kubectl-vnfbench watch chain-of-four -n $namespace --context $context
+What removes it, results included:
+  $removal
 TXT
   exit $verdict
 fi

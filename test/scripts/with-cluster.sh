@@ -1,75 +1,67 @@
-# with-cluster.sh: installs the operator into the cluster of kubectl's current context for a script that measures there, which sources it. It defines
-# started, step, kubectl and namespace, as with-lab.sh does. It needs no root. Variables:
-#   LOAD      a command that brings an image archive, its last argument, to the nodes; absent: that of kind, k3d or minikube, by the context's name
+# with-cluster.sh: installs the operator into the cluster of kubectl's current context for a script that measures there, which sources it. It needs no root.
+# It defines what current-cluster.sh defines. Variables:
+#   LOAD      a command that takes an image archive, its last argument, to the nodes; absent: that of kind, k3d or minikube, by the context's name
 #   REGISTRY  a registry that the nodes pull from, instead of LOAD
 #   MULTUS    a manifest of Multus, a file or an address, for a cluster that has none
-#   KUBECTL   the program kubectl, where it has another name
-# shellcheck shell=bash
-started=$SECONDS
-step() { printf '\n== %s  [%d s]\n' "$*" $((SECONDS - started)); }
-missing() { printf '%s\n' "$@" >&2; exit 1; }
-
-namespace=vnfbench-demo
-system=vnfbench-system
-read -ra client <<<"${KUBECTL:-kubectl}"
-kubectl() { command "${client[@]}" "$@"; }
-command -v "${client[0]}" >/dev/null || missing "missing: kubectl, whose current context is the cluster to use"
+# shellcheck shell=bash disable=SC2154
 test/scripts/prerequisites.sh go iperf stress
-context=$(kubectl config current-context) || missing "kubectl has no current context: choose one by kubectl config use-context NAME"
-
+# shellcheck source=test/scripts/current-cluster.sh
+. test/scripts/current-cluster.sh
 step "Looking at the cluster of context $context"
-kubectl get --raw /readyz >/dev/null || missing "the API server of context $context does not answer: see kubectl cluster-info"
-# What others have made here stays as it is.
-if ! kubectl get namespace "$namespace" >/dev/null 2>&1; then
-  if kubectl get deployment --namespace "$system" --selector app.kubernetes.io/name=vnfbench -o name 2>/dev/null | grep -q .; then
-    missing "The operator is in namespace $system of this cluster, and not by this command, which would replace it." \
-      "Apply config/samples/router.yaml in a namespace of yours, or remove the operator: docs/how-to/remove.md."
-  fi
-  if kubectl get testbed lab >/dev/null 2>&1; then
-    missing "The cluster has a Testbed lab, which this command would replace. Apply config/samples/router.yaml in a namespace of yours, or remove it: kubectl delete testbed lab"
-  fi
-fi
-if [ -n "${LOAD:-}" ]; then
-  read -ra load <<<"$LOAD"
-elif [ -n "${REGISTRY:-}" ]; then
-  load=()
-else
-  case $context in
-    kind-*) load=(kind load image-archive --name "${context#kind-}") ;;
-    k3d-*) load=(k3d image import --cluster "${context#k3d-}") ;;
-    minikube) load=(minikube image load) ;;
-    *) missing "How images come to the nodes is not known for context $context: name a registry that the nodes pull from, and log in there first:" \
-         "  make demo CLUSTER=current REGISTRY=registry.example.com/lab" \
-         "or a command that takes an image archive:" \
-         "  make demo CLUSTER=current LOAD='kind load image-archive --name NAME'" ;;
-  esac
-fi
-[ ${#load[@]} = 0 ] || command -v "${load[0]}" >/dev/null || missing "missing: ${load[0]}, which loads images into the nodes of context $context; or set REGISTRY"
-networks=network-attachment-definitions.k8s.cni.cncf.io
-if ! kubectl get crd "$networks" >/dev/null 2>&1; then
-  [ -n "${MULTUS:-}" ] || missing "The cluster has no Multus, which gives pods the ports of the chain. Name its manifest, which is then applied:" \
-    "  make demo CLUSTER=current MULTUS=https://raw.githubusercontent.com/k8snetworkplumbingwg/multus-cni/$(sed -n 's/^| Multus |.*| \([0-9.]*\) | [^|]* |$/v\1/p' docs/reference/support.md)/deployments/multus-daemonset-thick.yml" \
-    "The nodes need the CNI plugins bridge and tuning too: docs/how-to/install.md says how a node of kind gets them."
-  step "Installing Multus: $MULTUS"
-  kubectl apply -f "$MULTUS"
+# shellcheck source=test/scripts/guard-cluster.sh
+. test/scripts/guard-cluster.sh
+
+# The mark is there before anything else, so that an installation that is interrupted can be continued and removed.
+for name in "$namespace" "$system"; do
+  look namespace "$name" -o name
+  [ -n "$found" ] || kubectl create -f - >/dev/null <<YAML
+{apiVersion: v1, kind: Namespace, metadata: {name: $name, labels: {${mark/=/: }}}}
+YAML
+done
+kubectl label namespace "$namespace" "$system" pod-security.kubernetes.io/enforce=privileged --overwrite >/dev/null
+
+if [ -n "$multus" ]; then
+  step "Installing Multus: $multus"
+  kubectl annotate namespace "$namespace" "vnfbench.io/demo-multus=$multus" --overwrite >/dev/null
+  kubectl apply -f "$multus" || refuse "Multus could not be installed, for the reason above. Does MULTUS name a manifest, a file or an address?"
   kubectl wait --for=condition=Established "crd/$networks" --timeout=60s
-  kubectl rollout status daemonset --namespace kube-system --selector app=multus --timeout=180s
+  for daemons in $(kubectl get -f "$multus" -o 'jsonpath={range .items[?(@.kind=="DaemonSet")]}{.metadata.namespace}/{.metadata.name} {end}'); do
+    kubectl rollout status "daemonset/${daemons#*/}" --namespace "${daemons%/*}" --timeout=180s ||
+      refuse "Multus is not ready; this says why: $KUBECTL describe pods --namespace ${daemons%/*}"
+  done
 fi
 
 step "Building the operator's images"
-make --no-print-directory images plugin
+make --no-print-directory images plugin "$HELM"
 tag=$(test/scripts/image-tag.sh)
 if [ ${#load[@]} = 0 ]; then
   step "Pushing them to $REGISTRY"
-  make --no-print-directory push REGISTRY="$REGISTRY"
+  make --no-print-directory push REGISTRY="$REGISTRY" ||
+    refuse "The images could not be pushed to $REGISTRY, for the reason above. Log in first: make login REGISTRY=$REGISTRY USERNAME=NAME"
 else
-  step "Loading them: ${load[*]}"
-  for name in manager measurer vnf endpoint neighbor; do "${load[@]}" "bin/images/$name.tar"; done
+  step "Loading them: ${LOAD:-${load[*]}}"
+  for name in manager measurer vnf endpoint neighbor; do
+    "${load[@]}" "bin/images/$name.tar" || refuse "The image $name could not be loaded into the nodes, for the reason above, by this command:" \
+      "  ${LOAD:-${load[*]}} bin/images/$name.tar" \
+      "Set LOAD to another command that takes an image archive, or REGISTRY to a registry that the nodes pull from."
+  done
 fi
 
 step "Installing the chart"
-# shellcheck disable=SC2153
-make --no-print-directory install-current TAG="$tag" IMAGES_IN="${REGISTRY:-localhost}"
-kubectl get namespace "$namespace" >/dev/null 2>&1 || kubectl create namespace "$namespace" >/dev/null
-kubectl label namespace "$system" "$namespace" pod-security.kubernetes.io/enforce=privileged --overwrite >/dev/null
-bin/kubectl-vnfbench doctor --namespace "$namespace" || missing "What has the result FAIL above prevents a measurement; the last column says what to do."
+if [ -n "$pending" ]; then
+  echo "A Helm that was ended has left $pending: removing the release, whose CRDs and results stay"
+  "$HELM" uninstall vnfbench --namespace "$system" --wait
+fi
+if ! "$HELM" upgrade --install vnfbench charts/vnfbench --namespace "$system" \
+  --set-string image.tag="$tag" --set image.registry="${REGISTRY:-localhost}" --wait --timeout 3m >/dev/null; then
+  printf '\nThe pods in %s that are not ready, and warnings about them:\n' "$system" >&2
+  kubectl get pods --namespace "$system" --no-headers | awk '{split($2, ready, "/")} ready[1] != ready[2]' >&2
+  kubectl get events --namespace "$system" --field-selector type=Warning -o custom-columns=:.reason,:.message --no-headers | tail -n 10 >&2
+  refuse "" "The chart could not be installed. What to do, by the pod's status or Helm's error:" \
+    "  ErrImagePull, ImagePullBackOff, ErrImageNeverPull  the nodes lack the image: see LOAD and REGISTRY in docs/how-to/install.md" \
+    "  Pending                                            no node takes the pod: free CPU and memory, or remove the node's taint" \
+    "  CrashLoopBackOff, Error                            $KUBECTL logs --namespace $system deployment/vnfbench" \
+    "Then run the command again, which continues. What it made so far is removed by: $removal"
+fi
+echo "vnfbench $tag is installed in namespace $system"
+bin/kubectl-vnfbench doctor --namespace "$namespace" || refuse "What has the result FAIL above prevents a measurement; the last column says what to do."
