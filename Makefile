@@ -13,7 +13,7 @@ CONTROLLER_GEN := $(TOOLS)/controller-gen-v0.23.0
 # renovate: datasource=go depName=github.com/elastic/crd-ref-docs
 CRD_REF_DOCS := $(TOOLS)/crd-ref-docs-v0.3.0
 # renovate: datasource=go depName=sigs.k8s.io/kustomize/kustomize/v5
-KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
+KUSTOMIZE := $(TOOLS)/kustomize-v5.8.3
 # renovate: datasource=go depName=helm.sh/helm/v3
 HELM := $(TOOLS)/helm-v3.22.0
 # renovate: datasource=go depName=helm.sh/helm/v4
@@ -25,13 +25,13 @@ HELM_DOCS := $(TOOLS)/helm-docs-v1.14.2
 KUBECONFORM := $(TOOLS)/kubeconform-v0.8.0
 KUBE_SCHEMAS := $(CACHE)/kube-schemas-1.37.0
 # renovate: datasource=go depName=github.com/google/go-containerregistry
-CRANE := $(TOOLS)/crane-v0.20.3
+CRANE := $(TOOLS)/crane-v0.22.1
 # renovate: datasource=go depName=github.com/anchore/syft
-SYFT := $(TOOLS)/syft-v1.52.0
+SYFT := $(TOOLS)/syft-v1.57.1
 # renovate: datasource=go depName=github.com/sigstore/cosign/v3
 COSIGN := $(TOOLS)/cosign-v3.1.3
 # renovate: datasource=go depName=golang.org/x/vuln
-GOVULNCHECK := $(TOOLS)/govulncheck-v1.1.4
+GOVULNCHECK := $(TOOLS)/govulncheck-v1.9.0
 # renovate: datasource=go depName=github.com/golangci/golangci-lint/v2
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-v2.15.0
 TERRAFORM_DOCS := $(TOOLS)/terraform-docs-v0.20.0
@@ -442,9 +442,9 @@ verify: ## Fail when generated files, formatting, words or files of CI are not a
 $(TOOLS)/controller-gen-%: ; @test/scripts/install-tool.sh $@ sigs.k8s.io/controller-tools/cmd/controller-gen@$*
 $(TOOLS)/crd-ref-docs-%: ; @test/scripts/install-tool.sh $@ github.com/elastic/crd-ref-docs@$*
 $(TOOLS)/kustomize-%: ; @test/scripts/install-tool.sh $@ sigs.k8s.io/kustomize/kustomize/v5@$*
-$(TOOLS)/helm4-%: ; @test/scripts/install-tool.sh $@ helm.sh/helm/v4/cmd/helm@$*
+$(TOOLS)/helm4-%: ; @test/scripts/install-tool.sh $@ helm.sh/helm/v4/cmd/helm@$* operator
 $(TOOLS)/helm-docs-%: ; @test/scripts/install-tool.sh $@ github.com/norwoodj/helm-docs/cmd/helm-docs@$*
-$(TOOLS)/helm-%: ; @test/scripts/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$*
+$(TOOLS)/helm-%: ; @test/scripts/install-tool.sh $@ helm.sh/helm/v3/cmd/helm@$* operator
 $(TOOLS)/kubeconform-%: ; @test/scripts/install-tool.sh $@ github.com/yannh/kubeconform/cmd/kubeconform@$*
 $(TOOLS)/crane-%: ; @test/scripts/install-tool.sh $@ github.com/google/go-containerregistry/cmd/crane@$*
 $(TOOLS)/syft-%: ; @test/scripts/install-tool.sh $@ github.com/anchore/syft/cmd/syft@$*

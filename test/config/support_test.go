@@ -56,7 +56,7 @@ var origins = map[string]map[int][]origin{
 	},
 	"Multus": {
 		columnLab: {
-			{"test/lab/cni/go.mod", `multus-cni\.v4 v([0-9.]+)`},
+			{"test/lab/kube/go.mod", `multus-cni\.v4 v([0-9.]+)`},
 			{"test/lab/README.md", `Multus ([0-9]+\.[0-9]+\.[0-9]+)`},
 		},
 		columnTerraform: {
@@ -68,7 +68,7 @@ var origins = map[string]map[int][]origin{
 	},
 	"CNI plugins": {
 		columnLab: {
-			{"test/lab/cni/go.mod", `containernetworking/plugins v([0-9.]+)`},
+			{"test/lab/kube/go.mod", `containernetworking/plugins v([0-9.]+)`},
 			{"test/lab/README.md", `CNI plugins ([0-9.]+) with`},
 		},
 		columnTerraform: {

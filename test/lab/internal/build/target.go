@@ -47,11 +47,11 @@ var Kube = Target{
 	stamp: stampKubernetes,
 }
 
-// CNI is the network plugins, with Multus.
-var CNI = Target{Kind: "cni", Dir: "cni", Package: "tool", stamp: stampCNI}
+// CNI is the network plugins, with Multus. It is of the module of Kubernetes, so that the packages of both are compiled once.
+var CNI = Target{Kind: "cni", Dir: Kube.Dir, Package: "tool", stamp: stampCNI}
 
-// CoreDNS is the cluster's name server.
-var CoreDNS = Target{Kind: "coredns", Dir: "coredns", Package: "."}
+// CoreDNS is the cluster's name server, of the same module.
+var CoreDNS = Target{Kind: "coredns", Dir: Kube.Dir, Package: "./coredns"}
 
 // Pause holds a pod's namespaces.
 var Pause = Target{Kind: "pause", Dir: ".", Package: "./pause", SourceDir: "pause"}
