@@ -170,6 +170,9 @@ func fitsSection(doc SuiteDocument) section {
 		left("Axis"), left("Others"), left("Of"), number("Slope (ns)"), number("95 % interval"), number("At 0 (ns)"), number("n"), left("Note"),
 	}}
 	for _, f := range doc.Fits {
+		if !f.hasRange(doc.Cells) {
+			continue
+		}
 		row := []string{f.Axis, orNone(labels(f.Others)), quantity(f.Of, f.Figure), none, none, none, none, f.Problem}
 		if l := f.Line; l != nil {
 			row[3], row[4] = Significant(l.Slope.Value), interval(l.Slope)
@@ -180,6 +183,19 @@ func fitsSection(doc SuiteDocument) section {
 		s.rows = append(s.rows, row)
 	}
 	return s
+}
+
+// hasRange reports whether cells have two or more values of the axis, with the fit's values of the others. One value has no line, and is no gap either.
+func (f AxisFit) hasRange(cells []SuiteCell) bool {
+	seen := map[v1alpha1.AxisLabel]bool{}
+	for _, cell := range cells {
+		others := maps.Clone(cell.Values)
+		delete(others, f.Axis)
+		if label, on := cell.Values[f.Axis]; on && maps.Equal(others, f.Others) {
+			seen[label] = true
+		}
+	}
+	return len(seen) > 1
 }
 
 // quantity says what is fitted or compared.

@@ -88,6 +88,12 @@ func TestFitsSayWhatTheyDoNotShow(t *testing.T) {
 	if got := fits(few.Axes, few.Cells); len(got) != 1 || got[0].Line != nil || !strings.Contains(got[0].Problem, "at 1 values of the axis, and it takes 2") {
 		t.Errorf("%+v", got)
 	}
+	if s := fitsSection(SuiteDocument{Fits: fits(few.Axes, few.Cells), Cells: few.Cells}); len(s.rows) != 0 {
+		t.Errorf("an axis with one value has a row: %q", s.rows)
+	}
+	if s := fitsSection(SuiteDocument{Fits: flat.Fits, Cells: flat.Cells}); len(s.rows) != len(flat.Fits) {
+		t.Errorf("an axis with several values has no row: %q", s.rows)
+	}
 	if got := fits([]SuiteAxis{{Name: "rules", Kind: v1alpha1.AxisCategory}}, few.Cells); got != nil {
 		t.Errorf("an axis of categories: %+v", got)
 	}
