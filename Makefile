@@ -40,6 +40,8 @@ TFLINT := $(TOOLS)/tflint-v0.64.0
 TOFU := $(TOOLS)/tofu-v1.12.6
 MATCHBOX := $(TOOLS)/matchbox-v0.11.0
 MATCHBOX_PROVIDER := $(TOOLS)/terraform-provider-matchbox-v0.5.4
+PROXMOX_PROVIDER := $(TOOLS)/terraform-provider-proxmox-v0.111.1
+FAKEPVE = $(CACHE)/fakepve-$(shell sha256sum test/proxmox/requirements.txt | cut -c1-16)/bin/python
 # renovate: datasource=go depName=github.com/rhysd/actionlint
 ACTIONLINT := $(TOOLS)/actionlint-v1.7.12
 
@@ -314,14 +316,15 @@ test-chart: $(HELM) $(HELM_4) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Li
 test-monitoring: $(HELM) ## Check alerts, dashboard and ServiceMonitor by the code of Prometheus, Grafana's schema and the Prometheus operator's types.
 	@cd test/monitoring && ../scripts/again.sh go mod download && go vet ./... && HELM=$(HELM) go test -count=1 ./...
 
-test-terraform: ## Test and lint the Terraform modules, with Terraform and with OpenTofu, and apply that of bare machines to a real Matchbox; says which of them, or tflint, is not there to do it.
+test-terraform: ## Test and lint the Terraform modules, with Terraform and with OpenTofu, and apply that of bare machines to a real Matchbox and a root to a fake of Proxmox' API; says which of them, or tflint, is not there to do it.
 	@tflint=$(TFLINT); test/scripts/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
 	matchbox=$(MATCHBOX) provider=$(MATCHBOX_PROVIDER); $(MAKE) -s --no-print-directory $$matchbox $$provider || { matchbox= provider=; echo 'test-terraform: NOT RUN with Matchbox, which could not be built: the reason is above'; }; \
+	pve=$(PROXMOX_PROVIDER) fakepve=$(FAKEPVE); { $(MAKE) -s --no-print-directory $$pve && test/scripts/fakepve.sh $$fakepve; } || { pve= fakepve=; echo 'test-terraform: NOT RUN with the provider of Proxmox, which could not be built, or without fakepve: the reason is above'; }; \
 	cd test/terraform && go vet ./... && ran= && tofu=$(TOFU) && if [ ! -x "$$tofu" ]; then tofu=tofu; fi && \
 	for program in $${VNFBENCH_TERRAFORM:-terraform $$tofu}; do \
 	  if ! command -v "$$program" >/dev/null; then echo "test-terraform: NOT RUN with $$program, which is not installed (make tofu builds OpenTofu)"; continue; fi; \
 	  echo "test-terraform: with $$("$$program" version 2>/dev/null | grep -m 1 ' v')"; ran=1; \
-	  VNFBENCH_TERRAFORM=$$program VNFBENCH_TFLINT=$$tflint VNFBENCH_MATCHBOX=$$matchbox VNFBENCH_MATCHBOX_PROVIDER=$$provider go test -count=1 -timeout 40m -v ./... || exit 1; \
+	  VNFBENCH_TERRAFORM=$$program VNFBENCH_TFLINT=$$tflint VNFBENCH_MATCHBOX=$$matchbox VNFBENCH_MATCHBOX_PROVIDER=$$provider VNFBENCH_PROXMOX_PROVIDER=$$pve VNFBENCH_FAKEPVE=$$fakepve go test -count=1 -timeout 40m -v ./... || exit 1; \
 	done; [ -n "$$ran" ] || go test -count=1 -v ./...
 
 tofu: ## Build OpenTofu into the cache, for test-terraform; takes some minutes.
@@ -457,4 +460,5 @@ $(TOOLS)/golangci-lint-%: ; @test/scripts/install-tool.sh $@ github.com/golangci
 $(HELM_UNITTEST): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/helm-unittest && ../scripts/again.sh go build -trimpath -o $@ github.com/helm-unittest/helm-unittest/cmd/helm-unittest
 $(MATCHBOX): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/matchbox && ../scripts/again.sh go build -trimpath -o $@ github.com/poseidon/matchbox/cmd/matchbox
 $(MATCHBOX_PROVIDER): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/matchbox && ../scripts/again.sh go build -trimpath -o $@ github.com/poseidon/terraform-provider-matchbox
+$(PROXMOX_PROVIDER): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/proxmox && ../scripts/again.sh go build -trimpath -o $@ github.com/bpg/terraform-provider-proxmox
 $(TERRAFORM_DOCS): ; @echo "building $(@F) (once)" >&2; mkdir -p $(@D) && cd test/terraform-docs && ../scripts/again.sh go build -trimpath -o $@ github.com/terraform-docs/terraform-docs

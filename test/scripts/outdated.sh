@@ -50,7 +50,7 @@ while read -r tool have; do
   latest=$(cd "$temp" && newer "$module" "$have")
   [ -z "$latest" ] || report Makefile "$module" "$have" "$latest"
 done < <(sed -nE 's|^[A-Z_]+ := \$\(TOOLS\)/(.*)-(v[0-9].*)$|\1 \2|p' Makefile)
-for file in docs/site/requirements.txt test/ci/requirements.txt; do
+for file in docs/site/requirements.txt test/ci/requirements.txt test/proxmox/requirements.txt; do
   python3 -m venv "$temp/venv"
   "$temp/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$file" || { echo "$file" >>"$temp/unknown"; continue; }
   while IFS=$'\t' read -r name have latest; do report "$file" "$name" "$have" "$latest"; done < <("$temp/venv/bin/python" -m pip list --outdated --disable-pip-version-check --format=json |

@@ -78,6 +78,7 @@ CLEAN = [
     "test/config",
     "test/matchbox",
     "test/monitoring",
+    "test/proxmox",
     "test/e2e",
     "test/fixtures/trex/README.md",
     "test/helm-unittest",
