@@ -87,7 +87,7 @@ func TestMatchbox(t *testing.T) {
 	}
 	startMatchbox(t, server, folder, data, address, endpoint)
 
-	real := withProvider(t, provider, "poseidon/matchbox", "0.5.4")
+	real := withProvider(t, provider, "poseidon/matchbox")
 	top, err := copyTree(filepath.Join(t.TempDir(), "terraform"))
 	if err != nil {
 		t.Fatal(err)
@@ -139,25 +139,10 @@ func TestMatchbox(t *testing.T) {
 }
 
 // withProvider is Terraform with one real provider.
-func withProvider(t *testing.T, program, address, version string) tool {
+func withProvider(t *testing.T, program, address string) tool {
 	t.Helper()
-	mirror := t.TempDir()
-	for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
-		folder := filepath.Join(mirror, host, address, version, "linux_amd64")
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		program, err := filepath.Abs(program)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(program, filepath.Join(folder, fmt.Sprintf("terraform-provider-%s_v%s", filepath.Base(address), version))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	configuration := filepath.Join(mirror, "terraform.rc")
-	text := fmt.Sprintf("disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)
-	if err := os.WriteFile(configuration, []byte(text), 0o644); err != nil {
+	configuration, err := writeMirror(t.TempDir(), map[string]string{address: program})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return tool{path: terraform.path, env: append(slices.Clone(terraform.env), "TF_CLI_CONFIG_FILE="+configuration)}

@@ -15,7 +15,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -40,6 +42,12 @@ type tool struct {
 }
 
 var terraform tool
+
+// providers are what the modules ask for, by address, in the versions that are tried.
+var providers = map[string]string{
+	"bpg/proxmox": "0.111.1", "siderolabs/talos": "0.11.0", "poseidon/matchbox": "0.5.4",
+	"hashicorp/helm": "3.1.2", "hashicorp/kubernetes": "3.2.1",
+}
 
 // scratchFolder is for what several tests share.
 var scratchFolder string
@@ -106,33 +114,54 @@ func useSchemas(scratch, schemas string) error {
 	if err != nil {
 		return err
 	}
-	standIn := filepath.Join(scratch, "schemaprovider")
-	if output, err := exec.Command("go", "build", "-o", standIn, "./schemaprovider").CombinedOutput(); err != nil {
-		return fmt.Errorf("building the substitute for providers: %w\n%s", err, output)
+	standIn, err := buildSchemaProvider()
+	if err != nil {
+		return err
 	}
-	mirror := filepath.Join(scratch, "mirror")
-	for _, provider := range []struct{ source, version string }{
-		{"bpg/proxmox", "0.111.1"}, {"siderolabs/talos", "0.11.0"}, {"poseidon/matchbox", "0.5.4"},
-		{"hashicorp/helm", "3.1.2"}, {"hashicorp/kubernetes", "3.2.1"},
-	} {
-		for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
-			folder := filepath.Join(mirror, host, provider.source, provider.version, "linux_amd64")
-			if err := os.MkdirAll(folder, 0o755); err != nil {
-				return err
-			}
-			name := fmt.Sprintf("terraform-provider-%s_v%s", filepath.Base(provider.source), provider.version)
-			if err := os.Link(standIn, filepath.Join(folder, name)); err != nil {
-				return err
-			}
-		}
+	programs := map[string]string{}
+	for address := range providers {
+		programs[address] = standIn
 	}
-	configuration := filepath.Join(scratch, "terraform.rc")
-	text := fmt.Sprintf("disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)
-	if err := os.WriteFile(configuration, []byte(text), 0o644); err != nil {
+	configuration, err := writeMirror(scratch, programs)
+	if err != nil {
 		return err
 	}
 	terraform.env = append(terraform.env, "TF_CLI_CONFIG_FILE="+configuration, "SCHEMAPROVIDER_DIR="+schemas)
 	return nil
+}
+
+// buildSchemaProvider builds the substitute for providers once and names it.
+var buildSchemaProvider = sync.OnceValues(func() (string, error) {
+	program := filepath.Join(scratchFolder, "schemaprovider")
+	if output, err := exec.Command("go", "build", "-o", program, "./schemaprovider").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the substitute for providers: %w\n%s", err, output)
+	}
+	return program, nil
+})
+
+// writeMirror makes a mirror of providers, which are programs by their addresses, and names
+// a configuration of Terraform that takes them from there alone.
+func writeMirror(folder string, programs map[string]string) (configuration string, err error) {
+	mirror := filepath.Join(folder, "mirror")
+	for address, program := range programs {
+		program, err := filepath.Abs(program)
+		if err != nil {
+			return "", err
+		}
+		for _, host := range []string{"registry.terraform.io", "registry.opentofu.org"} {
+			folder := filepath.Join(mirror, host, address, providers[address], runtime.GOOS+"_"+runtime.GOARCH)
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				return "", err
+			}
+			name := fmt.Sprintf("terraform-provider-%s_v%s", filepath.Base(address), providers[address])
+			if err := os.Symlink(program, filepath.Join(folder, name)); err != nil {
+				return "", err
+			}
+		}
+	}
+	configuration = filepath.Join(folder, "terraform.rc")
+	text := fmt.Sprintf("disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)
+	return configuration, os.WriteFile(configuration, []byte(text), 0o644)
 }
 
 // run calls Terraform in a folder; output is both of its streams.
@@ -205,6 +234,12 @@ func folders(t *testing.T) []string {
 // initialized is a copy of the tree in which one folder is ready for Terraform.
 func initialized(t *testing.T, folder string) string {
 	t.Helper()
+	return terraform.initialized(t, folder)
+}
+
+// initialized is such a copy for the providers that this one has.
+func (with tool) initialized(t *testing.T, folder string) string {
+	t.Helper()
 	top := t.TempDir()
 	copied, err := copyTree(filepath.Join(top, "terraform"))
 	if err != nil {
@@ -219,7 +254,7 @@ func initialized(t *testing.T, folder string) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(copied, folder)
-	if output, err := terraform.run(path, "init", "-backend=false", "-no-color"); err != nil {
+	if output, err := with.run(path, "init", "-backend=false", "-no-color"); err != nil {
 		t.Fatalf("init: %v\n%s", err, output)
 	}
 	return path
