@@ -9,9 +9,11 @@ could get wrong unnoticed without it:
   checksum, and a disk that is imported from one has the image's size until it is resized;
 - hardware mappings of PCI devices, which are compared with the host's devices at each start;
 - bridges, which have to be on the host when a machine starts or gets a NIC;
-- what Proxmox lets nobody but root@pam set, whatever a token may do;
+- what root@pam alone may set, whatever a token may do;
 - changes of a running machine: NICs come at once, the rest waits for a restart and is
   in what /config answers, as on Proxmox;
+- guests that do not hear ACPI, as Talos does not before it has its configuration, and a
+  mapping that takes its time to be made;
 - the next free number of a machine, the cloud-init drive's name, numbers as numbers, and the
   slash at the end of the address by which the provider deletes a machine.
 
@@ -42,6 +44,8 @@ from fakepve.server import USER, ok, params
 ROOT_ALONE = ("affinity", "args", "hookscript", "hugepages", "keephugepages")
 MIB = 1024 ** 2
 CLOUD_INIT_BYTES = 4 * MIB
+# So that a machine which does not wait for its mapping is found to be too early.
+MAPPING_SECONDS = 1
 
 
 def properties(text):
@@ -74,7 +78,7 @@ class Hosts(FakePve):
         for user, path, privileges in description["grants"]:
             self.grant(user, path, *(PRIVILEGES if privileges == ["*"] else privileges))
         self.mappings = {}
-        # By host and storage: what was downloaded there, by name.
+        # By host, if it is not shared, and storage: what was downloaded there, by name.
         self.imports = {}
         # Sizes of what disks are imported from, by machine and drive, while it is created.
         self.sources = {}
@@ -116,6 +120,7 @@ class Hosts(FakePve):
         return [{"id": name, "type": "pci", **mapping} for name, mapping in sorted(self.mappings.items())]
 
     async def _mapping_create(self, values, _user):
+        await asyncio.sleep(MAPPING_SECONDS)
         if values["id"] in self.mappings:
             raise refuse(f"create pci mapping failed: pci ID '{values['id']}' already defined")
         self.mappings[values["id"]] = self._mapping_values(values)
@@ -146,7 +151,7 @@ class Hosts(FakePve):
     # Images of the content type Import.
 
     def _imported(self, node, storage):
-        return self.imports.setdefault((node, storage), {})
+        return self.imports.setdefault((None if self.storages[storage].get("shared") else node, storage), {})
 
     async def _fetch(self, url):
         async with aiohttp.ClientSession() as session, session.get(url) as answer:
@@ -222,7 +227,11 @@ class Hosts(FakePve):
                 if file is None:
                     raise refuse(f"volume '{source}' does not exist on {values['node']}")
                 self.sources[number, name] = file["size"]
-        return await super()._qm_create(values, user)
+        task = await super()._qm_create(values, user)
+        made = self.vm(number)
+        if made:
+            made.acpi = False
+        return task
 
     def _qm_new_drive(self, vmid, key, value, default):
         volume, options = split_drive(value)
@@ -290,6 +299,9 @@ class Hosts(FakePve):
             if vm.status == "running" and why:
                 raise PveError(400, "Parameter verification failed.", {name: f"hotplug problem - {why}"})
         await self._apply_config(vm, user, changes)
+        # What is as it was does not wait.
+        for name in [name for name, value in vm.pending.items() if value is not None and properties(value) == properties(vm.config.get(name, ""))]:
+            del vm.pending[name]
         # NICs are plugged in and out while the machine runs.
         for name in [name for name in vm.pending if re.fullmatch(r"net\d+", name)]:
             value = vm.pending.pop(name)

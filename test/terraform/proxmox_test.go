@@ -21,6 +21,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 )
 
 const (
@@ -145,9 +146,10 @@ func applyExample(t *testing.T, p *pve, values string) {
 		}
 	}
 
-	// A machine that runs gets a NIC at once, and its memory when it is restarted: nothing restarts it.
+	// A machine that runs gets a NIC and a larger disk at once, and its memory when it is restarted: nothing restarts it.
 	values = replaced(t, values, "memory_mib   = 16384", "memory_mib   = 24576\n    traffic_bridges = [\"vmbr10\", \"vmbr11\"]")
-	p.apply(values, "0 added, 1 changed, 0 destroyed")
+	values = replaced(t, values, "hugepages_mib = 1024", "hugepages_mib = 1024\n    disk_gib = 48")
+	p.apply(values, "0 added, 2 changed, 0 destroyed")
 	p.noChanges(values)
 	changed := p.machines()
 	gen := changed["nfv-lab-gen-1"]
@@ -162,17 +164,29 @@ func applyExample(t *testing.T, p *pve, values string) {
 	if pending := gen.pending; !slices.Contains(pending, "memory") || slices.Contains(pending, "net1") {
 		t.Errorf("what waits for a restart of gen-1 is %v, want its memory and no NIC", pending)
 	}
+	if dut := changed["nfv-lab-dut-1"]; !strings.Contains(dut.option("scsi0"), "size=48G") || len(dut.pending) > 0 {
+		t.Errorf("dut-1 has the disk %q and waits for %v, want 48 GiB and nothing", dut.option("scsi0"), dut.pending)
+	}
 	p.sameAs(machines, changed)
 
-	// With restart_on_change it is stopped, changed and started.
-	values = replaced(t, values, "cluster_name ", "restart_on_change = true\ncluster_name ")
+	// The provider takes no larger disk together with what waits for a restart. The next apply has it.
 	values = replaced(t, values, "memory_mib = 4096", "memory_mib = 8192\n    disk_gib   = 64")
+	p.refused(values, "cannot resize disks while the VM is running")
+	p.apply(values, "0 added, 1 changed, 0 destroyed")
+	p.noChanges(values)
+	if first := p.machines()["nfv-lab-cp-1"]; !strings.Contains(first.option("scsi0"), "size=64G") || !slices.Contains(first.pending, "memory") {
+		t.Errorf("cp-1 has the disk %q and waits for %v, want 64 GiB, and its memory", first.option("scsi0"), first.pending)
+	}
+
+	// With restart_on_change a machine is stopped, changed and started, and has all that waited.
+	values = replaced(t, values, "cluster_name ", "restart_on_change = true\ncluster_name ")
+	values = replaced(t, values, "cpus       = 2", "cpus       = 4")
 	p.apply(values, "0 added, 3 changed, 0 destroyed")
 	p.noChanges(values)
 	restarted := p.machines()
 	first := restarted["nfv-lab-cp-1"]
-	if first.option("memory") != "8192" || !strings.Contains(first.option("scsi0"), "size=64G") || len(first.pending) > 0 || first.status != "running" {
-		t.Errorf("cp-1 has memory %s, disk %s, waits for %v, and is %s", first.option("memory"), first.option("scsi0"), first.pending, first.status)
+	if first.option("memory") != "8192" || first.option("cores") != "4" || len(first.pending) > 0 || first.status != "running" {
+		t.Errorf("cp-1 has memory %s and %s vCPUs, waits for %v, and is %s", first.option("memory"), first.option("cores"), first.pending, first.status)
 	}
 	p.sameAs(machines, restarted)
 
@@ -199,24 +213,48 @@ func applyExample(t *testing.T, p *pve, values string) {
 	p.apply(values, "0 added, 0 changed, 2 destroyed")
 	p.sameAs(machines, p.machines())
 
+	class := regexp.MustCompile(`[0-9a-f]{12}`).FindString(p.volumes("pve1", "local")[0])
+	p.destroy(values)
+
+	// An image that is not what it should be is not taken.
+	p.refused(values+"image_checksums = { \""+class+"\" = \""+strings.Repeat("0", 64)+"\" }\n", "checksum mismatch")
 	p.destroy(values)
 }
 
 // applyWithToken checks what the documentation says of a token: it is refused what root@pam alone
-// may set, and builds the rest.
+// may set, and builds the rest; here on other storages and bridges than the example's.
 func applyWithToken(t *testing.T, p *pve, values string) {
 	p.login("PROXMOX_VE_API_TOKEN=" + pveToken + "=" + pveSecret)
-	output, err := p.terraform(values, "apply", "-auto-approve")
-	if err == nil || !regexp.MustCompile(`only root can[\s│]+set[\s│]+'(affinity|hugepages|keephugepages)'`).MatchString(output) {
-		t.Fatalf("a token may set what is root's: %v\n%s", err, output)
-	}
+	p.refused(values, "only root can set 'affinity' config")
+	p.destroy(values)
+	values += `
+datastore         = "fast"
+image_datastore   = "share"
+image_host        = "pve2"
+management_bridge = "vmbr1"
+management_vlan   = 20
+`
 	for _, line := range []string{"    cpu_affinity = \"8-15\"\n", "    cpu_affinity  = \"8-15\"\n", "    hugepages_mib = 1024\n"} {
 		values = replaced(t, values, line, "")
 	}
 	p.apply(values, "0 destroyed")
 	p.noChanges(values)
-	if machines := p.machines(); len(machines) != 3 || machines["nfv-lab-gen-1"].option("hostpci0") == "" || machines["nfv-lab-gen-1"].option("numa0") == "" {
+	machines := p.machines()
+	if len(machines) != 3 {
 		t.Errorf("machines by a token are %+v", machines)
+	}
+	for option, want := range map[string]string{
+		"net0": "bridge=vmbr1 firewall=0 tag=20 virtio=MAC", "numa0": "cpus=0-7 hostnodes=1 memory=16384 policy=bind", "affinity": "",
+		"hostpci0": "mapping=west pcie=1 rombar=1 x-vga=0", "ide2": "fast:cloudinit media=cdrom size=4M",
+		"efidisk0": "efitype=4m fast:disk-0 pre-enrolled-keys=0 size=528K",
+		"scsi0":    "aio=io_uring backup=1 cache=none discard=on fast:disk-1 iothread=1 replicate=1 size=32G ssd=1",
+	} {
+		if got := machines["nfv-lab-gen-1"].option(option); got != want {
+			t.Errorf("gen-1 by a token: %s is %q, want %q", option, got, want)
+		}
+	}
+	if images := p.volumes("pve3", "share"); len(images) != 3 {
+		t.Errorf("images on the shared storage are %q, want three", images)
 	}
 	p.destroy(values)
 }
@@ -241,7 +279,7 @@ func newPVE(t *testing.T, python string, with tool) *pve {
 		return map[string]any{"path": path, "id": "8086:1572", "iommugroup": group, "subsystem-id": "8086:0001"}
 	}
 	host := map[string]any{
-		"bridges": []string{"vmbr0", "vmbr10", "vmbr11"}, "numa_nodes": 2,
+		"bridges": []string{"vmbr0", "vmbr1", "vmbr10", "vmbr11"}, "numa_nodes": 2,
 		"devices": []any{device("0000:03:00.0", 33), device("0000:03:00.1", 34)},
 	}
 	description, err := json.Marshal(map[string]any{
@@ -253,6 +291,8 @@ func newPVE(t *testing.T, python string, with tool) *pve {
 		"storages": map[string]any{
 			"local":     map[string]any{"type": "dir", "path": "/var/lib/vz", "content": "iso,vztmpl,import"},
 			"local-lvm": map[string]any{"type": "lvmthin", "vgname": "pve", "thinpool": "data", "content": "images,rootdir"},
+			"fast":      map[string]any{"type": "lvmthin", "vgname": "nvme", "thinpool": "data", "content": "images"},
+			"share":     map[string]any{"type": "nfs", "path": "/mnt/pve/share", "server": "192.0.2.5", "export": "/images", "shared": 1, "content": "import"},
 		},
 	})
 	if err != nil {
@@ -270,7 +310,7 @@ func newPVE(t *testing.T, python string, with tool) *pve {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(authority)
 	p.client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Timeout: time.Minute}
-	// The provider trusts the authority as a user's would, and keeps files of its own for the next number.
+	// The provider trusts the authority as a user's would, and its files with the next number are the test's.
 	p.with = tool{path: with.path, env: append(slices.Clone(with.env), "SSL_CERT_FILE="+filepath.Join(folder, "ca.crt"), "TMPDIR="+folder)}
 	for _, manifest := range []string{"kubevirt-operator.yaml", "multus-daemonset-thick.yml"} {
 		text, err := os.ReadFile(filepath.Join(source, "modules/addons/tests/fixtures", manifest))
@@ -404,6 +444,16 @@ func (p *pve) apply(values, want string) {
 	}
 }
 
+// refused applies, and wants an error with these words, wherever its lines end.
+func (p *pve) refused(values, want string) {
+	p.t.Helper()
+	output, err := p.terraform(values, "apply", "-auto-approve")
+	words := strings.Join(strings.FieldsFunc(output, func(r rune) bool { return r == '│' || unicode.IsSpace(r) }), " ")
+	if err == nil || !strings.Contains(words, want) {
+		p.t.Fatalf("apply: %v; want an error with %q in\n%s", err, want, output)
+	}
+}
+
 // noChanges wants a plan that is empty.
 func (p *pve) noChanges(values string) {
 	p.t.Helper()
@@ -425,7 +475,7 @@ func (p *pve) destroy(values string) {
 		p.t.Errorf("mappings are left: %v", mappings)
 	}
 	for _, host := range []string{"pve1", "pve2", "pve3"} {
-		for _, storage := range []string{"local", "local-lvm"} {
+		for _, storage := range []string{"local", "local-lvm", "fast", "share"} {
 			if left := p.volumes(host, storage); len(left) > 0 {
 				p.t.Errorf("volumes are left on %s: %v", host, left)
 			}
@@ -485,7 +535,10 @@ type pveMachine struct {
 	pending []string
 }
 
-var hardwareAddress = regexp.MustCompile(`=([0-9A-F]{2}:){5}[0-9A-F]{2}$`)
+var (
+	hardwareAddress = regexp.MustCompile(`=([0-9A-F]{2}:){5}[0-9A-F]{2}$`)
+	volumeNumber    = regexp.MustCompile(`:vm-\d+-`)
+)
 
 // option is an option with its parts in order, and without what Proxmox itself gives: numbers of
 // volumes and hardware addresses.
@@ -496,7 +549,7 @@ func (m pveMachine) option(name string) string {
 	parts := strings.Split(fmt.Sprint(m.options[name]), ",")
 	for i, part := range parts {
 		part = hardwareAddress.ReplaceAllString(strings.TrimPrefix(part, "file="), "=MAC")
-		parts[i] = regexp.MustCompile(`^local-lvm:vm-\d+-`).ReplaceAllString(part, "local-lvm:")
+		parts[i] = volumeNumber.ReplaceAllString(part, ":")
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, " ")

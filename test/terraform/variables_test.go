@@ -1,6 +1,7 @@
 package terraform_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -174,10 +175,23 @@ func eachValue(expression hclsyntax.Expression) string {
 // example is the house's form; a long one may begin on the next line.
 var example = regexp.MustCompile(`Example:\s+\S`)
 
+// endOfExample is where an example may end: at a full stop, or with the text.
+var endOfExample = regexp.MustCompile(`\.(\s|$)|$`)
+
+// isRead says whether an example, at the beginning of a text, is an expression.
+func isRead(text string) bool {
+	for _, end := range endOfExample.FindAllStringIndex(text, -1) {
+		if _, diagnostics := hclsyntax.ParseExpression([]byte(text[:end[0]]), "example", hcl.InitialPos); !diagnostics.HasErrors() {
+			return true
+		}
+	}
+	return false
+}
+
 // wants says what a variable of a folder lacks.
 //
-// The rule: each has a type; a description with "Example: ..."; and a validation
-// with a message. A bool needs neither example nor validation: true and false
+// The rule: each has a type; a description with "Example: ...", each of which is an
+// expression that Terraform reads; and a validation with a message. A bool needs neither example nor validation: true and false
 // are all there is. A root's variable needs no separate validation if a
 // module takes it as it is, or all of its attributes, and has the validation.
 func wants(name string, one variable, checked map[string]bool) []string {
@@ -193,6 +207,11 @@ func wants(name string, one variable, checked map[string]bool) []string {
 	}
 	if !example.MatchString(one.description) {
 		lacks = append(lacks, `"Example: ..." in its description`)
+	}
+	for _, text := range strings.Split(one.description, "Example: ")[1:] {
+		if !isRead(text) {
+			lacks = append(lacks, fmt.Sprintf("an example that Terraform reads in place of %q", text))
+		}
 	}
 	fields := one.fields()
 	inParts := len(fields) > 0 && !slices.ContainsFunc(fields, func(field string) bool { return !checked[name+"."+field] })
@@ -229,7 +248,7 @@ func TestVariablesThatLack(t *testing.T) {
 	found := variables(t, here)
 	for name, want := range map[string]int{
 		"whole": 0, "switch": 0, "handed_on": 0, "in_parts": 0, "through_each": 0, "through_map": 0, "half_through_map": 1,
-		"nothing": 4, "bare_switch": 1, "no_example": 1, "no_message": 1,
+		"nothing": 4, "bare_switch": 1, "no_example": 1, "unread_example": 1, "no_message": 1,
 		"unchecked_there": 1, "changed_on_the_way": 1, "half_handed_on": 1,
 	} {
 		one, ok := found[name]

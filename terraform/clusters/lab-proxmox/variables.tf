@@ -76,7 +76,7 @@ variable "image_host" {
 }
 
 variable "image_checksums" {
-  description = "SHA-256 of Talos' disk images by class; see the module `proxmox-nodes`. Example: { 3e7c4b6a9f01 = \"8f94790fbbbe7f01ef8741f161b811aa296f96f455c1451b4debda2efa0e9038\" }."
+  description = "SHA-256 of Talos' disk images by class; see the module `proxmox-nodes`. Example: { \"3e7c4b6a9f01\" = \"8f94790fbbbe7f01ef8741f161b811aa296f96f455c1451b4debda2efa0e9038\" }."
   type        = map(string)
   default     = {}
 }

@@ -240,7 +240,7 @@ variable "images" {
 }
 
 variable "image_checksums" {
-  description = "SHA-256 of Talos' disk images (.qcow2) by their class, 64 hexadecimal digits. A class that is absent is downloaded without a check. Example: { 3e7c4b6a9f01 = \"8f94790fbbbe7f01ef8741f161b811aa296f96f455c1451b4debda2efa0e9038\" }."
+  description = "SHA-256 of Talos' disk images (.qcow2) by their class, 64 hexadecimal digits. A class that is absent is downloaded without a check. Example: { \"3e7c4b6a9f01\" = \"8f94790fbbbe7f01ef8741f161b811aa296f96f455c1451b4debda2efa0e9038\" }."
   type        = map(string)
   default     = {}
 

@@ -46,6 +46,16 @@ variable "no_example" {
   }
 }
 
+variable "unread_example" {
+  description = "Names by class. Example: { 3e7c = \"a\" }."
+  type        = map(string)
+
+  validation {
+    condition     = length(var.unread_example) > 0
+    error_message = "unread_example is a name for each class."
+  }
+}
+
 variable "no_message" {
   description = "A name. Example: \"a\"."
   type        = string
