@@ -80,7 +80,7 @@ class Hosts(FakePve):
         self.mappings = {}
         # By host, if it is not shared, and storage: what was downloaded there, by name.
         self.imports = {}
-        # Sizes of what disks are imported from, by machine and drive, while it is created.
+        # What disks are imported from, as name and size, by machine and drive, while it is created.
         self.sources = {}
 
     # Routes. Whatever is named here is asked before fakepve's own.
@@ -226,7 +226,7 @@ class Hosts(FakePve):
                 file = self._imported(values["node"], storage).get(volume.removeprefix("import/"))
                 if file is None:
                     raise refuse(f"volume '{source}' does not exist on {values['node']}")
-                self.sources[number, name] = file["size"]
+                self.sources[number, name] = source, file["size"]
         task = await super()._qm_create(values, user)
         made = self.vm(number)
         if made:
@@ -241,8 +241,10 @@ class Hosts(FakePve):
             self.storages[storage]["volumes"][name] = {"content": "images", "format": "raw", "size": CLOUD_INIT_BYTES, "vmid": vmid, "ctime": int(time.time())}
             return join_drive(f"{storage}:{name}", {**options, "media": "cdrom", "size": "4M"}), [f"{storage}:{name}"]
         if options.pop("import-from", None):
-            size = self.sources.pop((vmid, key))
+            source, size = self.sources.pop((vmid, key))
             made, _ = self._qm_alloc(storage, vmid, options.pop("format", None), size)
+            # In the place of the content itself, for who asks whether it is there.
+            self._qm_volume(made)["notes"] = source
             return join_drive(made, {**options, "size": format_size(size)}), [made]
         return super()._qm_new_drive(vmid, key, value, default)
 

@@ -139,8 +139,11 @@ func applyExample(t *testing.T, p *pve, values string) {
 			t.Errorf("mapping %s is %q, want %q", name, got, want)
 		}
 	}
-	for _, host := range []string{"pve1", "pve2", "pve3"} {
-		images := p.volumes(host, "local")
+	for host, machine := range map[string]string{"pve1": "cp-1", "pve2": "gen-1", "pve3": "dut-1"} {
+		images := slices.Collect(maps.Keys(p.volumes(host, "local")))
+		if disk := fmt.Sprintf("local-lvm:vm-%d-disk-1", machines["nfv-lab-"+machine].id); len(images) == 1 && p.volumes(host, "local-lvm")[disk] != images[0] {
+			t.Errorf("the disk of %s is of %q, want %q", machine, p.volumes(host, "local-lvm")[disk], images[0])
+		}
 		if len(images) != 1 || !regexp.MustCompile(`^local:import/nfv-lab-talos-v1\.13\.0-[0-9a-f]{12}\.qcow2$`).MatchString(images[0]) {
 			t.Errorf("images of %s are %q, want that of its machine", host, images)
 		}
@@ -213,7 +216,16 @@ func applyExample(t *testing.T, p *pve, values string) {
 	p.apply(values, "0 added, 0 changed, 2 destroyed")
 	p.sameAs(machines, p.machines())
 
-	class := regexp.MustCompile(`[0-9a-f]{12}`).FindString(p.volumes("pve1", "local")[0])
+	// Another Talos is other images, and no other machine.
+	values += "talos_version = \"v1.13.1\"\n"
+	p.apply(values, "3 destroyed")
+	p.noChanges(values)
+	p.sameAs(machines, p.machines())
+
+	class := ""
+	for image := range p.volumes("pve1", "local") {
+		class = regexp.MustCompile(`v1\.13\.1-([0-9a-f]{12})`).FindStringSubmatch(image)[1]
+	}
 	p.destroy(values)
 
 	// An image that is not what it should be is not taken.
@@ -605,14 +617,14 @@ func (p *pve) mappings() map[string][]string {
 	return found
 }
 
-// volumes are what a storage has on a host.
-func (p *pve) volumes(host, storage string) []string {
+// volumes are what a storage has on a host, with the image that each was imported from.
+func (p *pve) volumes(host, storage string) map[string]string {
 	p.t.Helper()
-	var list []struct{ VolID string }
+	var list []struct{ VolID, Notes string }
 	p.get("/nodes/"+host+"/storage/"+storage+"/content", &list)
-	var found []string
+	found := map[string]string{}
 	for _, one := range list {
-		found = append(found, one.VolID)
+		found[one.VolID] = one.Notes
 	}
 	return found
 }
