@@ -12,8 +12,7 @@ could get wrong unnoticed without it:
 - what root@pam alone may set, whatever a token may do;
 - changes of a running machine: NICs come at once, the rest waits for a restart and is
   in what /config answers, as on Proxmox;
-- guests that do not hear ACPI, as Talos does not before it has its configuration, and a
-  mapping that takes its time to be made;
+- a mapping takes its time to be made;
 - the next free number of a machine, the cloud-init drive's name, numbers as numbers, and the
   slash at the end of the address by which the provider deletes a machine.
 
@@ -227,11 +226,7 @@ class Hosts(FakePve):
                 if file is None:
                     raise refuse(f"volume '{source}' does not exist on {values['node']}")
                 self.sources[number, name] = source, file["size"]
-        task = await super()._qm_create(values, user)
-        made = self.vm(number)
-        if made:
-            made.acpi = False
-        return task
+        return await super()._qm_create(values, user)
 
     def _qm_new_drive(self, vmid, key, value, default):
         volume, options = split_drive(value)

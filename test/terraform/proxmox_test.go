@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -75,15 +76,17 @@ func TestProxmox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	factory := httptest.NewServer(&imageFactory{})
-	t.Cleanup(factory.Close)
-	with := withAnswers(t, provider, strings.ReplaceAll(otherAnswers, "FACTORY", factory.URL))
-	t.Run("example", func(t *testing.T) { applyExample(t, newPVE(t, python, with), string(example)) })
+	factory := &imageFactory{}
+	factory.times.Store(1000)
+	server := httptest.NewServer(factory)
+	t.Cleanup(server.Close)
+	with := withAnswers(t, provider, strings.ReplaceAll(otherAnswers, "FACTORY", server.URL))
+	t.Run("example", func(t *testing.T) { applyExample(t, newPVE(t, python, with), string(example), factory) })
 	t.Run("token", func(t *testing.T) { applyWithToken(t, newPVE(t, python, with), string(example)) })
 }
 
 // applyExample follows a lab that is made of the example as root@pam.
-func applyExample(t *testing.T, p *pve, values string) {
+func applyExample(t *testing.T, p *pve, values string, factory *imageFactory) {
 	p.login("PROXMOX_VE_USERNAME=root@pam", "PROXMOX_VE_PASSWORD="+pvePassword)
 	p.apply(values, " 0 changed, 0 destroyed")
 	p.noChanges(values)
@@ -194,15 +197,7 @@ func applyExample(t *testing.T, p *pve, values string) {
 	p.sameAs(machines, restarted)
 
 	// A machine more, on a host that has the image of its class; then it goes with its disk.
-	more := replaced(t, values, "nodes = {", `nodes = {
-  a-1 = {
-    host        = "pve2"
-    role        = "worker"
-    address     = "192.0.2.41/24"
-    cpus        = 4
-    memory_mib  = 4096
-    measurement = { reserved_cpus = "0-1", isolated_cpus = "2-7" }
-  }`)
+	more := replaced(t, values, "nodes = {", fmt.Sprintf(oneMore, "pve2"))
 	p.apply(more, "2 added, 0 changed, 0 destroyed")
 	p.noChanges(more)
 	grown := p.machines()
@@ -218,9 +213,14 @@ func applyExample(t *testing.T, p *pve, values string) {
 
 	// Another Talos is other images, and no other machine.
 	values += "talos_version = \"v1.13.1\"\n"
-	p.apply(values, "3 destroyed")
+	p.apply(values, "3 added, 1 changed, 3 destroyed") // Talos' secrets say for which version they are
 	p.noChanges(values)
 	p.sameAs(machines, p.machines())
+
+	// The factory makes an image anew, of another size: a machine's image stays what it is.
+	factory.times.Store(2000)
+	p.noChanges(values)
+	factory.times.Store(1000)
 
 	class := ""
 	for image := range p.volumes("pve1", "local") {
@@ -249,10 +249,11 @@ management_vlan   = 20
 	for _, line := range []string{"    cpu_affinity = \"8-15\"\n", "    cpu_affinity  = \"8-15\"\n", "    hugepages_mib = 1024\n"} {
 		values = replaced(t, values, line, "")
 	}
-	p.apply(values, "0 destroyed")
+	values = replaced(t, values, "nodes = {", fmt.Sprintf(oneMore, "pve3"))
+	p.apply(values, " 0 changed, 0 destroyed")
 	p.noChanges(values)
 	machines := p.machines()
-	if len(machines) != 3 {
+	if len(machines) != 4 {
 		t.Errorf("machines by a token are %+v", machines)
 	}
 	for option, want := range map[string]string{
@@ -265,21 +266,35 @@ management_vlan   = 20
 			t.Errorf("gen-1 by a token: %s is %q, want %q", option, got, want)
 		}
 	}
-	if images := p.volumes("pve3", "share"); len(images) != 3 {
-		t.Errorf("images on the shared storage are %q, want three", images)
+	if images := p.volumes("pve1", "share"); len(images) != 3 {
+		t.Errorf("images on the shared storage are %v, want one for each class", images)
 	}
 	p.destroy(values)
 }
 
-// imageFactory gives disk images by the factory's addresses, in the one format that Proxmox imports.
-type imageFactory struct{}
+// oneMore is a machine more, of the image class of gen-1.
+const oneMore = `nodes = {
+  a-1 = {
+    host        = "%s"
+    role        = "worker"
+    address     = "192.0.2.41/24"
+    cpus        = 4
+    memory_mib  = 4096
+    measurement = { reserved_cpus = "0-1", isolated_cpus = "2-7" }
+  }`
 
-func (*imageFactory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// imageFactory gives disk images by the factory's addresses, in the one format that Proxmox imports.
+type imageFactory struct {
+	// times is how often an image has its address in it.
+	times atomic.Int64
+}
+
+func (f *imageFactory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !regexp.MustCompile(`^/image/[0-9a-f]{64}/v[0-9.]+/nocloud-amd64\.qcow2$`).MatchString(r.URL.Path) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	_, _ = w.Write(bytes.Repeat([]byte(r.URL.Path), 1000)) // a reader that goes away reads nothing
+	_, _ = w.Write(bytes.Repeat([]byte(r.URL.Path), int(f.times.Load()))) // a reader that goes away reads nothing
 }
 
 // newPVE starts three hosts, and makes a copy of the root for them.
@@ -487,6 +502,13 @@ func (p *pve) destroy(values string) {
 		p.t.Errorf("mappings are left: %v", mappings)
 	}
 	for _, host := range []string{"pve1", "pve2", "pve3"} {
+		var tasks []struct{ Type string }
+		p.get("/nodes/"+host+"/tasks?limit=1000", &tasks)
+		for _, task := range tasks {
+			if task.Type == "qmshutdown" {
+				p.t.Errorf("a machine of %s is asked to shut down, which none does that has no configuration yet", host)
+			}
+		}
 		for _, storage := range []string{"local", "local-lvm", "fast", "share"} {
 			if left := p.volumes(host, storage); len(left) > 0 {
 				p.t.Errorf("volumes are left on %s: %v", host, left)
