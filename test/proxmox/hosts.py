@@ -174,17 +174,19 @@ class Hosts(FakePve):
         kept = self._imported(node, storage)
         if values["filename"] in kept:
             raise refuse(f"refusing to override existing file '{values['filename']}'")
+        # Another download of the same file, which begins meanwhile, comes too late.
+        file = kept[values["filename"]] = {"size": 0, "ctime": int(time.time())}
 
         async def body():
             try:
                 content = await self._fetch(values["url"])
+                digest = hashlib.new(values["checksum-algorithm"], content).hexdigest() if values.get("checksum") else None
+                if digest != values.get("checksum"):
+                    raise refuse(f"checksum mismatch: got '{digest}' expect '{values['checksum']}'")
+                file["size"] = len(content)
             except PveError as error:
+                del kept[values["filename"]]
                 raise TaskError(error.message) from error
-            if values.get("checksum"):
-                digest = hashlib.new(values["checksum-algorithm"], content).hexdigest()
-                if digest != values["checksum"]:
-                    raise TaskError(f"checksum mismatch: got '{digest}' expect '{values['checksum']}'")
-            kept[values["filename"]] = {"size": len(content), "ctime": int(time.time())}
         return ok(await self.task(node, "download", values["filename"], user, body))
 
     async def _content_list(self, values, user):
@@ -238,7 +240,7 @@ class Hosts(FakePve):
         if options.pop("import-from", None):
             source, size = self.sources.pop((vmid, key))
             made, _ = self._qm_alloc(storage, vmid, options.pop("format", None), size)
-            # In the place of the content itself, for who asks whether it is there.
+            # It stands for the content itself.
             self._qm_volume(made)["notes"] = source
             return join_drive(made, {**options, "size": format_size(size)}), [made]
         return super()._qm_new_drive(vmid, key, value, default)

@@ -210,7 +210,7 @@ func wants(name string, one variable, checked map[string]bool) []string {
 	}
 	for _, text := range strings.Split(one.description, "Example: ")[1:] {
 		if !isRead(text) {
-			lacks = append(lacks, fmt.Sprintf("an example that Terraform reads in place of %q", text))
+			lacks = append(lacks, fmt.Sprintf("an example that Terraform reads: %q is none", text))
 		}
 	}
 	fields := one.fields()
