@@ -72,7 +72,8 @@ class Hosts(FakePve):
         super().__init__(user=description["user"], password=description["password"], host="127.0.0.1", port=0)
         self.hosts = description["hosts"]
         self.nodes = {name: {"online": True} for name in self.hosts}
-        self.storages = {name: {"active": 1, "files": set(), "volumes": {}, **options} for name, options in description["storages"].items()}
+        self.storages = {name: {"active": 1, "files": set(), "volumes": {}, **options}
+                         for name, options in description["storages"].items()}
         self.apitokens = description["tokens"]
         for user, path, privileges in description["grants"]:
             self.grant(user, path, *(PRIVILEGES if privileges == ["*"] else privileges))
@@ -86,7 +87,8 @@ class Hosts(FakePve):
 
     def _register_stateful(self, router, prefixes):
         for prefix in prefixes:
-            router.add_delete(prefix + "/nodes/{node}/qemu/{vmid}/", self._stateful_handler("/nodes/{node}/qemu/{vmid}", self._qm_destroy))
+            machine = "/nodes/{node}/qemu/{vmid}"
+            router.add_delete(f"{prefix}{machine}/", self._stateful_handler(machine, self._qm_destroy))
         super()._register_stateful(router, prefixes)
 
     def _routes_hosts(self):
@@ -145,7 +147,8 @@ class Hosts(FakePve):
         return str(next(number for number in range(100, 10000) if not self.vm(number)))
 
     async def _network_list(self, values, _user):
-        return [{"iface": name, "type": "bridge", "active": 1, "autostart": 1, "method": "manual"} for name in self.hosts[values["node"]]["bridges"]]
+        return [{"iface": name, "type": "bridge", "active": 1, "autostart": 1, "method": "manual"}
+                for name in self.hosts[values["node"]]["bridges"]]
 
     # Images of the content type Import.
 
@@ -159,7 +162,9 @@ class Hosts(FakePve):
             return await answer.read()
 
     async def _url_metadata(self, values, _user):
-        return {"filename": values["url"].rsplit("/", 1)[-1], "mimetype": "application/octet-stream", "size": len(await self._fetch(values["url"]))}
+        url = values["url"]
+        size = len(await self._fetch(url))
+        return {"filename": url.rsplit("/", 1)[-1], "mimetype": "application/octet-stream", "size": size}
 
     async def _download_url(self, request):
         values = self._verify(request, await params(request))
@@ -235,12 +240,13 @@ class Hosts(FakePve):
         storage = volume.partition(":")[0]
         if volume.endswith(":cloudinit"):
             name = f"vm-{vmid}-cloudinit"
-            self.storages[storage]["volumes"][name] = {"content": "images", "format": "raw", "size": CLOUD_INIT_BYTES, "vmid": vmid, "ctime": int(time.time())}
+            self.storages[storage]["volumes"][name] = {
+                "content": "images", "format": "raw", "size": CLOUD_INIT_BYTES, "vmid": vmid, "ctime": int(time.time())}
             return join_drive(f"{storage}:{name}", {**options, "media": "cdrom", "size": "4M"}), [f"{storage}:{name}"]
         if options.pop("import-from", None):
             source, size = self.sources.pop((vmid, key))
             made, _ = self._qm_alloc(storage, vmid, options.pop("format", None), size)
-            # It stands for the content itself.
+            # The test reads it, since there is no content.
             self._qm_volume(made)["notes"] = source
             return join_drive(made, {**options, "size": format_size(size)}), [made]
         return super()._qm_new_drive(vmid, key, value, default)
@@ -299,8 +305,9 @@ class Hosts(FakePve):
                 raise PveError(400, "Parameter verification failed.", {name: f"hotplug problem - {why}"})
         await self._apply_config(vm, user, changes)
         # What is as it was does not wait.
-        for name in [name for name, value in vm.pending.items() if value is not None and properties(value) == properties(vm.config.get(name, ""))]:
-            del vm.pending[name]
+        for name, value in list(vm.pending.items()):
+            if value is not None and properties(value) == properties(vm.config.get(name, "")):
+                del vm.pending[name]
         # NICs are plugged in and out while the machine runs.
         for name in [name for name in vm.pending if re.fullmatch(r"net\d+", name)]:
             value = vm.pending.pop(name)
@@ -355,12 +362,15 @@ class Hosts(FakePve):
                 return f"PCI device mapping invalid (hardware probably changed): no device '{mapped['path']}'"
             for name in ("id", "iommugroup", "subsystem-id"):
                 if str(device.get(name)) != str(mapped.get(name)):
-                    return f"PCI device mapping invalid (hardware probably changed): '{name}' does not match for '{mapped['path']}' ({mapped.get(name)} != {device.get(name)})"
+                    return (f"PCI device mapping invalid (hardware probably changed): '{name}' does not match "
+                            f"for '{mapped['path']}' ({mapped.get(name)} != {device.get(name)})")
         for other in self.vms:
             if other is vm or other.node != vm.node or other.status != "running":
                 continue
             for name, used in other.config.items():
-                if re.fullmatch(r"hostpci\d+", name) and any(path in paths for path in self._paths(vm.node, properties(used).get("mapping"))):
+                if not re.fullmatch(r"hostpci\d+", name):
+                    continue
+                if any(path in paths for path in self._paths(vm.node, properties(used).get("mapping"))):
                     return f"PCI device '{paths[0]['path']}' already in use by VMID '{other.vmid}'"
         return None
 

@@ -217,7 +217,7 @@ func applyExample(t *testing.T, p *pve, values string, factory *imageFactory) {
 	p.noChanges(values)
 	p.sameAs(machines, p.machines())
 
-	// The factory makes an image once more, of another size: a machine's image stays what it is.
+	// The factory makes an image again, of another size: a machine's image stays what it is.
 	factory.times.Store(2000)
 	p.noChanges(values)
 	factory.times.Store(1000)
