@@ -337,8 +337,10 @@ func newPVE(t *testing.T, python string, with tool) *pve {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(authority)
 	p.client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Timeout: time.Minute}
-	// The provider trusts the authority as a user's would, and its files with the next number are the test's.
-	p.with = tool{path: with.path, env: append(slices.Clone(with.env), "SSL_CERT_FILE="+filepath.Join(folder, "ca.crt"), "TMPDIR="+folder)}
+	// No credentials are the user's. The provider trusts the authority as a user's would, and its
+	// files with the next number are the test's.
+	own := slices.DeleteFunc(slices.Clone(with.env), func(variable string) bool { return strings.HasPrefix(variable, "PROXMOX_VE_") })
+	p.with = tool{path: with.path, env: append(own, "SSL_CERT_FILE="+filepath.Join(folder, "ca.crt"), "TMPDIR="+folder)}
 	for _, manifest := range []string{"kubevirt-operator.yaml", "multus-daemonset-thick.yml"} {
 		text, err := os.ReadFile(filepath.Join(source, "modules/addons/tests/fixtures", manifest))
 		if err != nil {
@@ -442,6 +444,7 @@ func (p *pve) login(credentials ...string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	defer func() { _ = answer.Body.Close() }() // it was read whole
 	var got struct{ Data struct{ Ticket string } }
 	if err := decode(answer, &got); err != nil {
 		p.t.Fatal(err)
@@ -539,6 +542,7 @@ func (p *pve) get(path string, into any) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	defer func() { _ = answer.Body.Close() }() // it was read whole
 	wrapped := struct {
 		Data any `json:"data"`
 	}{into}
@@ -549,7 +553,6 @@ func (p *pve) get(path string, into any) {
 
 // decode reads an answer.
 func decode(answer *http.Response, into any) error {
-	defer func() { _ = answer.Body.Close() }() // it was read whole
 	content, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return err
