@@ -13,7 +13,7 @@ CONTROLLER_GEN := $(TOOLS)/controller-gen-v0.23.0
 # renovate: datasource=go depName=github.com/elastic/crd-ref-docs
 CRD_REF_DOCS := $(TOOLS)/crd-ref-docs-v0.3.0
 # renovate: datasource=go depName=sigs.k8s.io/kustomize/kustomize/v5
-KUSTOMIZE := $(TOOLS)/kustomize-v5.8.3
+KUSTOMIZE := $(TOOLS)/kustomize-v5.8.2
 # renovate: datasource=go depName=helm.sh/helm/v3
 HELM := $(TOOLS)/helm-v3.22.0
 # renovate: datasource=go depName=helm.sh/helm/v4

@@ -52,9 +52,14 @@ type Tab struct {
 	problems, addresses []string
 }
 
+// pageTime is how long a tab may be open: a browser that does not answer fails a test then.
+const pageTime = 2 * time.Minute
+
 // Open opens an address with a screen of a width, in light or dark colors.
 func Open(browser context.Context, address string, width int, dark bool) (*Tab, func(), error) {
-	ctx, end := chromedp.NewContext(browser)
+	opened, endTab := chromedp.NewContext(browser)
+	ctx, stop := context.WithTimeout(opened, pageTime)
+	end := func() { stop(); endTab() }
 	tab := &Tab{Context: ctx}
 	chromedp.ListenTarget(ctx, tab.note)
 	scheme := "light"
