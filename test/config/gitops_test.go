@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	helm "github.com/fluxcd/helm-controller/api/v2"
 	kustomize "github.com/fluxcd/kustomize-controller/api/v1"
+	notification "github.com/fluxcd/notification-controller/api/v1beta3"
 	source "github.com/fluxcd/source-controller/api/v1"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -78,6 +80,37 @@ func TestFlux(t *testing.T) {
 	}
 	exists(t, "HelmRelease", release.Spec.Chart.Spec.Chart)
 	takes(t, release.Spec.Values.Raw)
+}
+
+// TestFluxNotification checks that the alert is about every Kustomization that config/gitops or its pages make, and goes to a provider that is there.
+func TestFluxNotification(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(top, "config/gitops/flux/notification.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := objects(t, text)
+	var provider notification.Provider
+	strict(t, found["Provider/flux-system/vnfbench"], &provider)
+	var alert notification.Alert
+	strict(t, found["Alert/flux-system/vnfbench"], &alert)
+	if len(found) != 2 || alert.Spec.ProviderRef.Name != provider.Name || alert.Spec.EventSeverity != "error" {
+		t.Errorf("%d objects, and the alert %+v", len(found), alert.Spec)
+	}
+	watched := map[string]bool{}
+	for _, source := range alert.Spec.EventSources {
+		watched[source.Kind+"/flux-system/"+source.Name] = true
+	}
+	// The page of the nightly regression makes the Kustomization of the suites.
+	want := []string{"Kustomization/flux-system/vnfbench-suites"}
+	for id := range built(t, "flux") {
+		if strings.HasPrefix(id, "Kustomization/") {
+			want = append(want, id)
+		}
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(watched))); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestArgoCD(t *testing.T) {

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/fluxcd/helm-controller/api v1.4.0
 	github.com/fluxcd/kustomize-controller/api v1.7.0
+	github.com/fluxcd/notification-controller/api v1.7.0
 	github.com/fluxcd/source-controller/api v1.7.0
 	github.com/google/go-cmp v0.7.0
 	sigs.k8s.io/yaml v1.6.0

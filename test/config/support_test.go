@@ -66,6 +66,14 @@ var origins = map[string]map[int][]origin{
 			{"docs/tutorials/first-lab-*.md", `/multus-cni/v([0-9.]+)/`},
 		},
 	},
+	"Flux's kustomize-controller": {
+		columnNeeds: {{"docs/how-to/gitops.md", `kustomize-controller ([0-9.]+[0-9]) or newer`}},
+		columnLab: {
+			{"test/lab/flux/controllers/go.mod", `fluxcd/kustomize-controller v([0-9.]+)`},
+			{"test/lab/README.md", `kustomize-controller ([0-9.]+[0-9])`},
+		},
+		columnLibraries: {{"test/config/go.mod", `kustomize-controller/api v([0-9.]+)`}},
+	},
 	"CNI plugins": {
 		columnLab: {
 			{"test/lab/kube/go.mod", `containernetworking/plugins v([0-9.]+)`},

@@ -16,7 +16,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ include "vnfbench.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 }}
 {{- include "vnfbench.furtherLabels" (list "commonLabels" .Values.commonLabels) }}
 {{- end }}
 
@@ -34,9 +34,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 {{- end }}
 
-{{- /* vnfbench.podLabels takes a list: the name of a value, its labels, and the labels of the pod as YAML. */ -}}
+{{- /* vnfbench.podLabels takes a list: the name of a value, its labels, and the labels of the object as YAML. Pods have no version of the chart: Flux gives each commit another one, which would restart them. */ -}}
 {{- define "vnfbench.podLabels" -}}
-{{- toYaml (merge (include "vnfbench.furtherLabels" (list (index . 0) (index . 1)) | fromYaml) (index . 2 | fromYaml)) }}
+{{- toYaml (merge (include "vnfbench.furtherLabels" (list (index . 0) (index . 1)) | fromYaml) (omit (index . 2 | fromYaml) "helm.sh/chart")) }}
 {{- end }}
 
 {{- /* vnfbench.account takes a list: the name of a value, its service account, and the name of the account where the value has none. */ -}}

@@ -67,9 +67,9 @@ func TestPage(t *testing.T) {
 		t.Errorf("the commit says %q", message)
 	}
 	commands.Whole(t,
-		"Flux 0: needs a cluster with Flux; make test-chart builds the folder and decodes it into Flux's types",
+		"Flux 0: needs Flux: make e2e-flux", "Flux 1: needs Flux: make e2e-flux", "Notifications 0: needs Flux: make e2e-flux",
 		"Argo CD 0: needs a cluster with Argo CD; make test-argocd gives the ConfigMap to Argo CD's code, make test-chart builds the folder",
-		"What happens to the old run 0: needs a cluster")
+		"What happens to the old run 0: needs a cluster: make e2e-flux")
 }
 
 func git(t *testing.T, folder string, arguments ...string) string {

@@ -1,5 +1,5 @@
 // Package manifests holds the objects that every lab's cluster begins with,
-// Multus's kind and rights, CoreDNS and a volume, and the one that asks for KubeVirt.
+// Multus's kind and rights, CoreDNS and a volume, the one that asks for KubeVirt, and those of Flux.
 package manifests
 
 import _ "embed"
@@ -24,3 +24,8 @@ var Volume string
 //
 //go:embed kubevirt.yaml
 var KubeVirt string
+
+// Flux is a template of the objects that deploy Flux's controllers, without their kinds.
+//
+//go:embed flux.yaml
+var Flux string

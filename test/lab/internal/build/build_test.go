@@ -19,7 +19,7 @@ import (
 const sourceDir = "../.."
 
 func TestFlagsStampVersions(t *testing.T) {
-	for _, target := range []Target{Kube, CNI, CoreDNS, KubeVirt, Pause} {
+	for _, target := range []Target{Kube, CNI, CoreDNS, KubeVirt, Flux, FluxNotification, Pause} {
 		flags, err := target.flags(sourceDir)
 		if err != nil {
 			t.Fatal(err)

@@ -67,6 +67,13 @@ var KubeVirt = Target{
 	stamp: stampKubeVirt,
 }
 
+// Flux is Flux's controllers for sources, Kustomizations and Helm releases. They are of one module, so that the
+// packages that they share are compiled once.
+var Flux = Target{Kind: "flux", Dir: "flux/controllers", Package: "tool"}
+
+// FluxNotification is Flux's controller for notifications, of an older release with other dependencies.
+var FluxNotification = Target{Kind: "flux-notification", Dir: "flux/notification", Package: "tool"}
+
 // KubeVirtModule names the module whose version is KubeVirt's.
 const KubeVirtModule = "kubevirt.io/kubevirt"
 

@@ -1,0 +1,603 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cgi"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/test/e2e/guide"
+)
+
+const (
+	gitopsPage  = "docs/how-to/gitops.md"
+	nightlyPage = "docs/how-to/nightly-regression.md"
+	// nodeAddress is the node's in its own network namespace, which the cluster's pods reach.
+	nodeAddress = "172.30.0.2"
+	// fluxNamespace is that of Flux's objects, and benchNamespace that of the runs of config/gitops.
+	fluxNamespace, benchNamespace = "flux-system", "bench"
+	// fluxRuns and fluxSuites are the Kustomizations of the runs and of the suites.
+	fluxRuns, fluxSuites = "vnfbench-runs", "vnfbench-suites"
+	// onceLooked is how long Flux takes at most to apply a commit after it was asked to look. It has to be shorter than
+	// the trial of the run that a new commit does not wait for.
+	onceLooked = 2 * time.Minute
+	// regressionLimit is how long 12 runs and the confirmation of a fall may take.
+	regressionLimit = 25 * time.Minute
+)
+
+// TestFlux lets Flux's own controllers follow a repository with config/gitops, by the commands of docs/how-to/gitops.md
+// and docs/how-to/nightly-regression.md.
+func TestFlux(t *testing.T) {
+	if os.Getenv("VNFBENCH_E2E_FLUX") != "1" {
+		t.Skip("NOT RUN: no Flux was tried: make e2e-flux")
+	}
+	f := newFlux(t)
+	for _, part := range []struct {
+		name string
+		run  func(*flux, *testing.T)
+	}{
+		{"InstallsAndMeasures", (*flux).installs},
+		{"FailsWithTheVerdict", (*flux).failsWithTheVerdict},
+		{"DoesNotWaitForAnOldRun", (*flux).doesNotWait},
+		{"MeasuresAnotherImage", (*flux).measuresAnotherImage},
+		{"NotifiesOfARegression", (*flux).notifies},
+	} {
+		began := time.Now()
+		passed := t.Run(part.name, func(t *testing.T) {
+			t.Cleanup(func() {
+				if t.Failed() {
+					f.diagnose(t)
+				}
+			})
+			part.run(f, t)
+		})
+		t.Logf("%s: passed %t after %s", part.name, passed, time.Since(began).Round(time.Second))
+		if !passed {
+			t.Fatalf("what comes after %s needs it", part.name)
+		}
+	}
+}
+
+// flux is a repository that Flux follows.
+type flux struct {
+	// work is the repository's work tree, in which the commands of the documentation run, and router the repository of what is measured.
+	work, router string
+	gitops       *guide.Guide
+	nightly      *guide.Guide
+	hook         *hook
+	// tag is that of the images of the installation.
+	tag string
+}
+
+// newFlux makes a repository with config/gitops, serves it to the cluster, and sets its addresses. At the test's end nothing of it
+// is left in the cluster.
+func newFlux(t *testing.T) *flux {
+	t.Helper()
+	for _, role := range []string{"AUTHOR", "COMMITTER"} {
+		t.Setenv("GIT_"+role+"_NAME", "a test")
+		t.Setenv("GIT_"+role+"_EMAIL", "test@example.com")
+	}
+	// Use no settings of the machine, such as hooks or signatures.
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
+	f := &flux{work: t.TempDir(), router: t.TempDir(), hook: &hook{}, tag: os.Getenv("VNFBENCH_IMAGE_TAG")}
+	if f.tag == "" {
+		t.Fatal("VNFBENCH_IMAGE_TAG is not set: run this test by `make e2e-flux`, which loads the images")
+	}
+	removeFlux(t)
+	t.Cleanup(func() { removeFlux(t) })
+
+	root := t.TempDir()
+	remote := filepath.Join(root, "lab", "vnfbench")
+	git(t, root, "init", "--quiet", "--bare", "--initial-branch=main", remote)
+	source := serve(t, gitServer(t, root))
+	for _, path := range []string{"config/gitops", "config/samples", "charts/vnfbench", "docs/how-to"} {
+		must(t, os.CopyFS(filepath.Join(f.work, path), os.DirFS(filepath.Join(guide.Root(t), path))))
+	}
+	f.edit(t, "config/gitops/flux/source.yaml", "https://git.example.com", source)
+	f.edit(t, "config/gitops/flux/operator/release.yaml", "registry.example.com/lab", "localhost", `"0.1.0"`, fmt.Sprintf("%q", f.tag))
+	// The delay that the sample allows takes a machine that does nothing else.
+	f.edit(t, "config/gitops/bench/runs/router.yaml", "atMost: 10000000}", "atMost: 1000000000}")
+	f.edit(t, "config/gitops/flux/notification.yaml", "https://hooks.example.com", serve(t, f.hook))
+	git(t, f.work, "init", "--quiet", "--initial-branch=main")
+	git(t, f.work, "add", ".")
+	git(t, f.work, "commit", "--quiet", "--message", "The operator, a Testbed and a run")
+	git(t, f.work, "remote", "add", "origin", remote)
+	git(t, f.work, "push", "--quiet", "--set-upstream", "origin", "main")
+	git(t, f.router, "init", "--quiet")
+	f.gitops, f.nightly = guide.Open(t, gitopsPage, f.work), guide.Open(t, nightlyPage, f.work)
+	return f
+}
+
+// installs applies Flux's objects, and checks that the operator came by its chart, and that the Kustomization of the runs was ready when its
+// run had its verdict, and not before.
+func (f *flux) installs(t *testing.T) {
+	f.gitops.Run(t, "Flux", 0, "--timeout=6h", "--timeout=20m")
+	run := getRun(t, benchNamespace, "router-0a1b2c3d")
+	verdict := condition(run, v1alpha1.ConditionSucceeded)
+	if verdict.Status != metav1.ConditionTrue {
+		t.Fatalf("the Kustomizations are ready, and the run is %s with %s: %s", verdict.Status, verdict.Reason, verdict.Message)
+	}
+	k := f.kustomization(t, fluxRuns)
+	ready := k.condition("Ready")
+	if ready.LastTransitionTime.Before(&verdict.LastTransitionTime) {
+		t.Errorf("the Kustomization is ready since %s, and the run has its verdict since %s", ready.LastTransitionTime, verdict.LastTransitionTime)
+	}
+	if !strings.Contains(k.Status.LastAppliedRevision, f.commit(t)) {
+		t.Errorf("the Kustomization has applied %s, want commit %s", k.Status.LastAppliedRevision, f.commit(t))
+	}
+	t.Logf("run accepted at %s, Kustomization ready at %s: %s", verdict.LastTransitionTime.Format(time.TimeOnly), ready.LastTransitionTime.Format(time.TimeOnly), ready.Message)
+	f.gitops.Run(t, "Notifications", 0)
+}
+
+// failsWithTheVerdict commits a threshold that no router at this load keeps, and of which no doubt about delays says anything: frames have to be lost.
+func (f *flux) failsWithTheVerdict(t *testing.T) {
+	f.edit(t, "config/gitops/bench/runs/router.yaml", "atMost: 0}", "atLeast: 1}")
+	name := f.measureAgain(t)
+	f.untilRun(t, name, "applied", func(*v1alpha1.BenchmarkRun) bool { return true })
+	run := ends(t, benchNamespace, name, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted)
+	k := f.until(t, fluxRuns, onceLooked, "failed", func(k *kustomization) bool { return k.failedOf(f.commit(t)) })
+	ready := k.condition("Ready")
+	for _, want := range []string{"BenchmarkRun/" + benchNamespace + "/" + name, "Failed"} {
+		if ready.Reason != "HealthCheckFailed" || !strings.Contains(ready.Message, want) {
+			t.Errorf("the Kustomization has %s: %s, want HealthCheckFailed with %q", ready.Reason, ready.Message, want)
+		}
+	}
+	t.Logf("run %s at %s, Kustomization %s at %s: %s", condition(run, v1alpha1.ConditionSucceeded).Reason, condition(run, v1alpha1.ConditionSucceeded).LastTransitionTime.Format(time.TimeOnly),
+		ready.Reason, ready.LastTransitionTime.Format(time.TimeOnly), ready.Message)
+	f.hook.until(t, fluxRuns, name)
+	// The run that has left Git is still there, with its results.
+	if old := getRun(t, benchNamespace, "router-0a1b2c3d"); len(old.Status.Results) == 0 {
+		t.Errorf("the run that has left Git has no results")
+	}
+}
+
+// doesNotWait commits a run that measures for five minutes, and another commit meanwhile: Flux applies it before the old run has ended. The Testbed
+// takes the new run when the old one is deleted.
+func (f *flux) doesNotWait(t *testing.T) {
+	const runs = "config/gitops/bench/runs/router.yaml"
+	f.edit(t, runs, "atLeast: 1}", "atMost: 0}", "trialMilliseconds: 2000", "trialMilliseconds: 300000")
+	old := f.measureAgain(t)
+	f.untilRun(t, old, "holding the Testbed", func(run *v1alpha1.BenchmarkRun) bool {
+		return condition(run, v1alpha1.ConditionAdmitted).Status == metav1.ConditionTrue
+	})
+	f.until(t, fluxRuns, onceLooked, "checking the health of "+old, func(k *kustomization) bool {
+		return strings.Contains(k.Status.LastAttemptedRevision, f.commit(t)) && k.condition("Healthy").Status == metav1.ConditionUnknown
+	})
+	f.edit(t, runs, "trialMilliseconds: 300000", "trialMilliseconds: 2000")
+	began := time.Now()
+	name := f.measureAgain(t)
+	f.untilRun(t, name, "applied", func(*v1alpha1.BenchmarkRun) bool { return true })
+	t.Logf("%s was made %s after its commit", name, time.Since(began).Round(time.Second))
+	if run := getRun(t, benchNamespace, old); finished(run) {
+		t.Errorf("Flux has waited: %s has ended", old)
+	}
+	out := f.gitops.Run(t, "What happens to the old run", 0, "benchmarkrun router-0a1b2c3d", "benchmarkrun "+old)
+	if !strings.Contains(out, name) {
+		t.Errorf("the runs are\n%s", out)
+	}
+	ends(t, benchNamespace, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	f.until(t, fluxRuns, onceLooked, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
+}
+
+// imageSuite measures the image that the installation has for its functions. Its first line and its subject are those that the commands of the page change.
+const imageSuite = `apiVersion: vnfbench.io/v1alpha1
+kind: BenchmarkSuite
+metadata: {name: nightly, namespace: bench}
+spec:
+  runOn: Revision
+  template:
+    subject: {name: router, version: "1.5", revision: "0a1b2c3d"}
+    experiment:
+      testbedRef: {name: lab}
+      chain: [{name: r1, function: Router}]
+      traffic: {frameBytes: [128]}
+      measurements:
+        latency: {trialMilliseconds: 1000, loads: [{name: idle, framesPerSecond: 1000}]}
+`
+
+// measuresAnotherImage puts a suite into Git, and then commits another image of its function: the suite measures again, and by that image.
+func (f *flux) measuresAnotherImage(t *testing.T) {
+	f.write(t, "config/gitops/bench/suites/nightly.yaml", imageSuite)
+	f.nightly.Run(t, "Put it into Git", 0, "../samples/testbed-virtual-machines.yaml", "bench/testbed/testbed.yaml")
+	f.look(t)
+	f.until(t, fluxSuites, stepTimeout, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
+	before := f.imageOf(t, "nightly-1")
+
+	after := f.anotherImage(t)
+	git(t, f.router, "commit", "--quiet", "--allow-empty", "--message", "Another router")
+	f.nightly.Run(t, "Put it into Git", 1, "TAG=1.6", "TAG="+f.tag, "~/src/vyos", f.router,
+		`(containerDisk: registry.example/vyos:)`, `(^ +tag: )`, "bench/suites/nightly.yaml\n", "bench/suites/nightly.yaml flux/operator/release.yaml\n")
+	f.look(t)
+	f.until(t, fluxSuites, 2*stepTimeout, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
+	now := f.imageOf(t, "nightly-2")
+	if now == before {
+		t.Errorf("both executions measured the image %s", now)
+	}
+	suite := &v1alpha1.BenchmarkSuite{}
+	must(t, cluster.Get(t.Context(), client.ObjectKey{Namespace: benchNamespace, Name: "nightly"}, suite))
+	if last := suite.Status.LastExecution; last == nil || last.Name != "nightly-2" || last.Revision != git(t, f.router, "rev-parse", "--short=8", "HEAD") {
+		t.Errorf("the last execution is %+v, want nightly-2 of the new revision", last)
+	}
+	t.Logf("%s: nightly-1 measured %s, nightly-2 %s", after, before, now)
+}
+
+// imageOf returns the image of the function of an execution that has succeeded.
+func (f *flux) imageOf(t *testing.T, execution string) string {
+	t.Helper()
+	runs := runsOf(t, benchNamespace, execution)
+	if len(runs) != 1 || condition(&runs[0], v1alpha1.ConditionSucceeded).Status != metav1.ConditionTrue || len(runs[0].Status.Deployments) != 1 || len(runs[0].Status.Deployments[0].Functions) != 1 {
+		t.Fatalf("%s has %d runs, want one that has succeeded with one function: %+v", execution, len(runs), runs)
+	}
+	return runs[0].Status.Deployments[0].Functions[0].ImageID
+}
+
+// anotherImage gives the images of the installation another tag, of which the function's differs, and returns its name.
+func (f *flux) anotherImage(t *testing.T) string {
+	t.Helper()
+	old, bin := f.tag, filepath.Join(guide.Root(t), "bin")
+	f.tag = old + "-other"
+	other := filepath.Join(t.TempDir(), "vnf.tar")
+	name := "localhost/vnfbench/vnf:" + f.tag
+	for _, args := range [][]string{
+		{"image", "--tag", name, "--out", other, "--entrypoint", `["/usr/local/bin/vnf"]`, "--user", "0:0", "--label", "org.opencontainers.image.title=other", filepath.Join(bin, "vnf") + ":/usr/local/bin/vnf"},
+		{"load", other},
+	} {
+		if out, code := command(t, os.Getenv("LAB"), args...); code != 0 {
+			t.Fatalf("lab %s: %s", args[0], out)
+		}
+	}
+	for _, image := range []string{"manager", "measurer", "endpoint", "neighbor"} {
+		from := "localhost/vnfbench/" + image + ":"
+		if out, code := command(t, os.Getenv("LAB"), "shell", "--", "ctr", "--namespace", "k8s.io", "images", "tag", "--force", from+old, from+f.tag); code != 0 {
+			t.Fatalf("tagging %s: %s", from+old, out)
+		}
+	}
+	return name
+}
+
+// watchedSuite measures a firewall whose rules a commit changes. startupSeconds changes no figure, so that each revision is another experiment, as another image would be.
+func watchedSuite(revision string, rules, startupSeconds int) string {
+	return fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
+kind: BenchmarkSuite
+metadata: {name: watched, namespace: bench}
+spec:
+  runOn: Revision
+  regression: {marginPercent: 20, maximumExtraRuns: 24, gate: [{metric: %s}]}
+  template:
+    subject: {name: firewall, revision: %s}
+    experiment:
+      testbedRef: {name: lab}
+      startupSeconds: %d
+      deadlineSeconds: 600
+      chain: [{name: fw, function: Firewall, firewall: {backend: iptables, mode: Stateless, rules: %d}}]
+      traffic: {frameBytes: [64], directions: Forward}
+      measurements: {warmUpMilliseconds: 200, receiveRate: {trials: 2, trialMilliseconds: 2000}}
+    repeats: 4
+`, v1alpha1.MetricReceiveRate, revision, startupSeconds, rules)
+}
+
+// notifies commits three revisions of a firewall, the last with ten times as many rules: the suite finds the regression, the Kustomization fails, and the
+// web hook is called, and not before.
+func (f *flux) notifies(t *testing.T) {
+	const file = "config/gitops/bench/suites/watched.yaml"
+	for i, rules := range []int{fewRules, fewRules, 10 * fewRules} {
+		revision := fmt.Sprintf("r%d", i+1)
+		f.write(t, file, watchedSuite(revision, rules, 100+i))
+		if i == 0 {
+			f.edit(t, "config/gitops/bench/suites/kustomization.yaml", "nightly.yaml", "nightly.yaml, watched.yaml")
+		}
+		f.push(t, "Measure firewall "+revision)
+		f.look(t)
+		if rules == fewRules {
+			f.until(t, fluxSuites, regressionLimit, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
+		}
+	}
+	if early := f.hook.about(fluxSuites, ""); len(early) > 0 {
+		t.Fatalf("the web hook got failures before there was one: %v", early)
+	}
+	k := f.until(t, fluxSuites, regressionLimit, "failed", func(k *kustomization) bool { return k.failedOf(f.commit(t)) })
+	suite := &v1alpha1.BenchmarkSuite{}
+	must(t, cluster.Get(t.Context(), client.ObjectKey{Namespace: benchNamespace, Name: "watched"}, suite))
+	c := meta.FindStatusCondition(suite.Status.Conditions, v1alpha1.ConditionSucceeded)
+	if c == nil || c.Reason != v1alpha1.ReasonRegressionFound {
+		t.Fatalf("the Kustomization has %s, and the suite %v, want %s", k, c, v1alpha1.ReasonRegressionFound)
+	}
+	t.Logf("suite: %s\nKustomization: %s\nweb hook: %s", c.Message, k, f.hook.until(t, fluxSuites, "BenchmarkSuite/"+benchNamespace+"/watched"))
+}
+
+// measureAgain runs the commands of the page after a commit of what is measured, and returns the name of the new run.
+func (f *flux) measureAgain(t *testing.T) string {
+	t.Helper()
+	git(t, f.router, "commit", "--quiet", "--allow-empty", "--message", "A router")
+	f.gitops.Run(t, "Measure again", 0, "~/src/my-router", f.router)
+	f.look(t)
+	return "router-" + git(t, f.router, "rev-parse", "--short=8", "HEAD")
+}
+
+// look makes Flux look at the repository.
+func (f *flux) look(t *testing.T) {
+	t.Helper()
+	f.gitops.Run(t, "Flux", 1)
+}
+
+// edit replaces texts that a file of the work tree must have.
+func (f *flux) edit(t *testing.T, path string, pairs ...string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(f.work, path))
+	must(t, err)
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(string(text), pairs[i]) {
+			t.Fatalf("%s does not contain %q:\n%s", path, pairs[i], text)
+		}
+	}
+	f.write(t, path, strings.NewReplacer(pairs...).Replace(string(text)))
+}
+
+func (f *flux) write(t *testing.T, path, text string) {
+	t.Helper()
+	path = filepath.Join(f.work, path)
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func (f *flux) push(t *testing.T, message string) {
+	t.Helper()
+	git(t, f.work, "add", ".")
+	git(t, f.work, "commit", "--quiet", "--message", message)
+	git(t, f.work, "push", "--quiet")
+}
+
+// commit returns the last commit of the repository.
+func (f *flux) commit(t *testing.T) string {
+	t.Helper()
+	return git(t, f.work, "rev-parse", "HEAD")
+}
+
+// kustomization is what the test looks at of one.
+type kustomization struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Status   struct {
+		Conditions            []metav1.Condition `json:"conditions"`
+		LastAppliedRevision   string             `json:"lastAppliedRevision"`
+		LastAttemptedRevision string             `json:"lastAttemptedRevision"`
+	} `json:"status"`
+}
+
+func (k *kustomization) condition(kind string) metav1.Condition {
+	if c := meta.FindStatusCondition(k.Status.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{Status: "absent"}
+}
+
+// readyOf reports whether a commit was applied and is healthy, failedOf whether it was tried and has failed.
+func (k *kustomization) readyOf(commit string) bool {
+	return strings.Contains(k.Status.LastAppliedRevision, commit) && k.condition("Ready").Status == metav1.ConditionTrue
+}
+
+func (k *kustomization) failedOf(commit string) bool {
+	return strings.Contains(k.Status.LastAttemptedRevision, commit) && k.condition("Ready").Status == metav1.ConditionFalse
+}
+
+func (k *kustomization) String() string {
+	ready := k.condition("Ready")
+	return fmt.Sprintf("%s: %s, %s: %s (tried %s)", k.Metadata.Name, ready.Status, ready.Reason, ready.Message, k.Status.LastAttemptedRevision)
+}
+
+// fluxObject returns an empty object of one of Flux's kinds.
+func fluxObject(group, version, kind, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(schema.GroupVersionKind{Group: group + ".toolkit.fluxcd.io", Version: version, Kind: kind})
+	o.SetNamespace(fluxNamespace)
+	o.SetName(name)
+	return o
+}
+
+func (f *flux) kustomization(t *testing.T, name string) *kustomization {
+	t.Helper()
+	o := fluxObject("kustomize", "v1", "Kustomization", name)
+	must(t, client.IgnoreNotFound(retry(t, func() error { return cluster.Get(t.Context(), client.ObjectKeyFromObject(o), o) })))
+	text, err := json.Marshal(o.Object)
+	must(t, err)
+	k := &kustomization{}
+	must(t, json.Unmarshal(text, k))
+	return k
+}
+
+// until waits until a condition is true of a Kustomization, and returns it.
+func (f *flux) until(t *testing.T, name string, limit time.Duration, what string, holds func(*kustomization) bool) *kustomization {
+	t.Helper()
+	for deadline := time.Now().Add(limit); ; time.Sleep(time.Second) {
+		k := f.kustomization(t, name)
+		if holds(k) {
+			return k
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the Kustomization is not %s after %s: %s", what, limit, k)
+		}
+	}
+}
+
+// untilRun waits until Flux has applied a run and a condition is true of it.
+func (f *flux) untilRun(t *testing.T, name, what string, holds func(*v1alpha1.BenchmarkRun) bool) {
+	t.Helper()
+	untilStored(t, benchNamespace, name, onceLooked, what, holds, func(*v1alpha1.BenchmarkRun) string { return f.kustomization(t, fluxRuns).String() })
+}
+
+func (f *flux) diagnose(t *testing.T) {
+	for _, args := range [][]string{
+		{"-n", fluxNamespace, "get", "gitrepositories,kustomizations,helmcharts,helmreleases,pods"},
+		{"-n", fluxNamespace, "logs", "-l", "app in (source-controller,kustomize-controller,helm-controller,notification-controller)", "--tail=15", "--prefix"},
+		{"-n", benchNamespace, "get", "benchmarksuites,benchmarksuiteruns"},
+	} {
+		cmd := exec.Command(os.Getenv("LAB"), append([]string{"kubectl", "--"}, args...)...)
+		out, _ := cmd.CombinedOutput()
+		t.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
+	}
+	diagnose(t, benchNamespace)
+}
+
+// removeFlux removes what the repository has brought into the cluster: first what looks at it, then the runs, the Testbed, which takes an
+// operator, and at last the operator.
+func removeFlux(t *testing.T) {
+	t.Helper()
+	remove := func(args ...string) {
+		cmd := exec.Command(os.Getenv("LAB"), append([]string{"kubectl", "--", "-n", fluxNamespace, "delete", "--ignore-not-found", "--timeout=5m"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("deleting %v: %v\n%s", args, err, out)
+		}
+	}
+	const kustomizations = "kustomizations.kustomize.toolkit.fluxcd.io"
+	remove("alerts.notification.toolkit.fluxcd.io,providers.notification.toolkit.fluxcd.io", "vnfbench")
+	remove(kustomizations, fluxSuites, fluxRuns)
+	remove("namespace", benchNamespace)
+	remove(kustomizations, "vnfbench-testbed")
+	ctx, cancel := context.WithTimeout(context.Background(), stepTimeout)
+	defer cancel()
+	for {
+		err := cluster.Get(ctx, client.ObjectKey{Name: "lab"}, &v1alpha1.Testbed{})
+		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Errorf("the Testbed is still there: %v", err)
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	remove(kustomizations, "vnfbench-operator")
+	remove("helmreleases.helm.toolkit.fluxcd.io", "vnfbench")
+	remove("gitrepositories.source.toolkit.fluxcd.io", "vnfbench")
+}
+
+// hook is a web hook that notification-controller calls.
+type hook struct {
+	lock   sync.Mutex
+	events []hookEvent
+}
+
+// hookEvent is what the test looks at of a notification.
+type hookEvent struct {
+	InvolvedObject struct{ Kind, Name string }
+	Severity       string
+	Reason         string
+	Message        string
+}
+
+func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var event hookEvent
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil || json.Unmarshal(body, &event) != nil {
+		http.Error(w, "no event", http.StatusBadRequest)
+		return
+	}
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	h.events = append(h.events, event)
+}
+
+// about returns the failures of a Kustomization whose message has a text.
+func (h *hook) about(name, text string) []hookEvent {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	var found []hookEvent
+	for _, e := range h.events {
+		if e.InvolvedObject.Kind == "Kustomization" && e.InvolvedObject.Name == name && e.Severity == "error" && strings.Contains(e.Message, text) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// until waits for such a failure, and returns its message.
+func (h *hook) until(t *testing.T, name, text string) string {
+	t.Helper()
+	for deadline := time.Now().Add(onceLooked); ; time.Sleep(time.Second) {
+		if found := h.about(name, text); len(found) > 0 {
+			return found[0].Message
+		}
+		if time.Now().After(deadline) {
+			h.lock.Lock()
+			defer h.lock.Unlock()
+			t.Fatalf("the web hook got no %q of %s; it got %+v", text, name, h.events)
+		}
+	}
+}
+
+// gitServer serves the repositories below a folder by Git's own program.
+func gitServer(t *testing.T, root string) http.Handler {
+	t.Helper()
+	return &cgi.Handler{
+		Path: filepath.Join(git(t, root, "--exec-path"), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull},
+	}
+}
+
+// serve serves HTTP in the network of the lab's node, where the cluster's pods reach it and nothing else does, and returns the URL.
+func serve(t *testing.T, handler http.Handler) string {
+	t.Helper()
+	// The lab keeps the process of its node there, by the id that it has on this machine.
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(os.Getenv("KUBECONFIG")), "record.json"))
+	must(t, err)
+	var node struct{ PID int }
+	must(t, json.Unmarshal(text, &node))
+	listener, err := listenIn(fmt.Sprintf("/proc/%d/ns/net", node.PID), nodeAddress+":0")
+	must(t, err)
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return "http://" + listener.Addr().String()
+}
+
+// listenIn opens a socket in another network namespace. The thread that enters it is not used again: it ends with its goroutine, which keeps it.
+func listenIn(namespace, address string) (listener net.Listener, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		var file *os.File
+		if file, err = os.Open(namespace); err != nil {
+			return
+		}
+		defer file.Close()
+		if err = unix.Setns(int(file.Fd()), unix.CLONE_NEWNET); err == nil {
+			listener, err = net.Listen("tcp", address)
+		}
+	}()
+	<-done
+	return listener, err
+}
+
+func git(t *testing.T, folder string, arguments ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", arguments...)
+	cmd.Dir = folder
+	var errors strings.Builder
+	cmd.Stderr = &errors
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s%s", strings.Join(arguments, " "), err, out, errors.String())
+	}
+	return strings.TrimSpace(string(out))
+}
