@@ -316,12 +316,12 @@ func (f *flux) notifies(t *testing.T) {
 	if early := f.hook.about(fluxSuites, ""); len(early) > 0 {
 		t.Fatalf("the web hook got failures before there was one: %v", early)
 	}
-	k := f.until(t, fluxSuites, regressionLimit, "failed", func(k *kustomization) bool { return k.failedOf(f.commit(t)) })
+	k := f.until(t, fluxSuites, regressionLimit, "judged", func(k *kustomization) bool { return k.failedOf(f.commit(t)) || k.readyOf(f.commit(t)) })
 	suite := &v1alpha1.BenchmarkSuite{}
 	must(t, cluster.Get(t.Context(), client.ObjectKey{Namespace: benchNamespace, Name: "watched"}, suite))
 	c := meta.FindStatusCondition(suite.Status.Conditions, v1alpha1.ConditionSucceeded)
 	if c == nil || c.Reason != v1alpha1.ReasonRegressionFound {
-		t.Fatalf("the Kustomization has %s, and the suite %v, want %s", k, c, v1alpha1.ReasonRegressionFound)
+		t.Fatalf("the Kustomization has %s, and the suite %v, want %s: %+v", k, c, v1alpha1.ReasonRegressionFound, suite.Status.Regression)
 	}
 	t.Logf("suite: %s\nKustomization: %s\nweb hook: %s", c.Message, k, f.hook.until(t, fluxSuites, "BenchmarkSuite/"+benchNamespace+"/watched"))
 }
