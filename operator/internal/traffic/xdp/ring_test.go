@@ -299,7 +299,8 @@ func TestRingThatIsNotEmptied(t *testing.T) {
 	}
 }
 
-// TestDrainEnds cuts off a trial after 200 ms, and what a busy machine adds, while a device of a few hundred frames/s has frames to take for seconds.
+// TestDrainEnds cuts off a trial while a device of a few hundred frames/s still has frames to take. It measures again where a busy machine kept
+// the driver from its core in the drain.
 func TestDrainEnds(t *testing.T) {
 	const rate = 4000
 	p := buildPath(t, routedWithNAPI)
@@ -308,19 +309,25 @@ func TestDrainEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.drainTimeout = 200 * time.Millisecond
-	began := time.Now()
-	o, err := d.Measure(t.Context(), trialOf(64, rate, 300*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("the trial took %v", took)
+	var o measure.Outcome
+	for range 5 {
+		began := time.Now()
+		var err error
+		if o, err = d.Measure(t.Context(), trialOf(64, rate, 300*time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("the trial took %v", took)
+		}
+		if o.Drain() <= 250*time.Millisecond {
+			break
+		}
 	}
 	got := o.Directions[0]
 	if got.UnsentFrames() != 0 || got.LeftFrames == 0 || got.LostFrames() != got.OverflowFrames+got.LeftFrames+got.RefusedFrames || got.ReceivedFrames == 0 {
 		t.Errorf("%+v", got)
 	}
-	if drain := o.Drain(); drain < 150*time.Millisecond || drain > time.Second {
+	if drain := o.Drain(); drain < 150*time.Millisecond || drain > 250*time.Millisecond {
 		t.Errorf("the ring was emptied for %v after the trial", drain)
 	}
 	if got := o.ForwardingFramesPerSecond(); got < 10 || got > rate/2 {

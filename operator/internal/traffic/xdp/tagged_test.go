@@ -37,10 +37,10 @@ func runTagged(t *testing.T, d *Driver, begin func()) measure.DirectionOutcome {
 }
 
 // TestTaggedFrameByItself has the device hold back the tagged frame, and with it those
-// after it: its delay must be the longest, apart from what a busy machine adds to one
-// after it, and exactly one frame may have the tag.
+// after it: its delay must be the longest, and exactly one frame may have the tag. It
+// measures again where a busy machine held back one after it a little longer.
 func TestTaggedFrameByItself(t *testing.T) {
-	const held, busy = uint64(50 * time.Millisecond), uint64(5 * time.Millisecond)
+	const held = uint64(50 * time.Millisecond)
 	var mutex sync.Mutex
 	var tagged []uint64
 	d, _ := forward(t, ipv4Forward, func(_ uint64, _ time.Time, frame []byte, send func([]byte)) {
@@ -53,11 +53,17 @@ func TestTaggedFrameByItself(t *testing.T) {
 		}
 		send(frame)
 	})
-	o := runTagged(t, d, func() {
-		mutex.Lock()
-		defer mutex.Unlock()
-		tagged = nil
-	})
+	var o measure.DirectionOutcome
+	for range 5 {
+		o = runTagged(t, d, func() {
+			mutex.Lock()
+			defer mutex.Unlock()
+			tagged = nil
+		})
+		if o.TaggedFrame.DelayNanoseconds == o.Latency.MaxNanoseconds {
+			break
+		}
+	}
 	mutex.Lock()
 	defer mutex.Unlock()
 	if len(tagged) != 1 || tagged[0] != 100 {
@@ -66,7 +72,7 @@ func TestTaggedFrameByItself(t *testing.T) {
 	if o.TaggedFrame.DueNanoseconds != int64(100*time.Millisecond) {
 		t.Fatalf("tagged frame %+v, want one that was due after 100 ms", o.TaggedFrame)
 	}
-	if got := o.TaggedFrame.DelayNanoseconds; got+busy < o.Latency.MaxNanoseconds || got < held {
+	if got := o.TaggedFrame.DelayNanoseconds; got != o.Latency.MaxNanoseconds || got < held {
 		t.Errorf("its delay is %d ns, the largest of all %d; want the largest, above %d", got, o.Latency.MaxNanoseconds, held)
 	}
 	if o.ReceivedFrames != o.SentFrames {
