@@ -170,7 +170,7 @@ func fitsSection(doc SuiteDocument) section {
 		left("Axis"), left("Others"), left("Of"), number("Slope (ns)"), number("95 % interval"), number("At 0 (ns)"), number("n"), left("Note"),
 	}}
 	for _, f := range doc.Fits {
-		if !f.hasRange(doc.Cells) {
+		if !f.hasRange(doc) {
 			continue
 		}
 		row := []string{f.Axis, orNone(labels(f.Others)), quantity(f.Of, f.Figure), none, none, none, none, f.Problem}
@@ -185,15 +185,11 @@ func fitsSection(doc SuiteDocument) section {
 	return s
 }
 
-// hasRange reports whether cells have two or more values of the axis, with the fit's values of the others. One value has no line, and is no gap either.
-func (f AxisFit) hasRange(cells []SuiteCell) bool {
+// hasRange reports whether the document has cells with two or more values of the axis, with the fit's values of the others. One value has no line, and is no gap either.
+func (f AxisFit) hasRange(doc SuiteDocument) bool {
 	seen := map[v1alpha1.AxisLabel]bool{}
-	for _, cell := range cells {
-		others := maps.Clone(cell.Values)
-		delete(others, f.Axis)
-		if label, on := cell.Values[f.Axis]; on && maps.Equal(others, f.Others) {
-			seen[label] = true
-		}
+	for label := range doc.Over(f.Axis, f.Others) {
+		seen[label] = true
 	}
 	return len(seen) > 1
 }

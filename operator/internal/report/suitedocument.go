@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -405,4 +407,19 @@ func writeSuiteJUnit(w io.Writer, doc SuiteDocument) error {
 		}
 	}
 	return encodeJUnit(w, out)
+}
+
+// Over returns the cells along an axis, by its values, that have all of some values of the other axes. The control cell has the values of another one, and
+// comes after it.
+func (d SuiteDocument) Over(axis string, others map[string]v1alpha1.AxisLabel) iter.Seq2[v1alpha1.AxisLabel, SuiteCell] {
+	return func(yield func(v1alpha1.AxisLabel, SuiteCell) bool) {
+		for _, cell := range d.Cells {
+			label, on := cell.Values[axis]
+			rest := maps.Clone(cell.Values)
+			delete(rest, axis)
+			if on && maps.Equal(rest, others) && !yield(label, cell) {
+				return
+			}
+		}
+	}
 }

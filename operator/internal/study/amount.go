@@ -31,11 +31,14 @@ func (a Amount) expects() bool { return a.Range != Range{} }
 
 func (a Amount) measure(doc report.SuiteDocument) measured {
 	found, err := repeatsAt(doc, a.Cell, a.Figure)
-	if only := (onlyInDoubt{}); errors.As(err, &only) && only.figure.Value != nil && a.Of != report.FitFrameTime {
-		return measured{words: report.Significant(float64(*only.figure.Value)/a.Divisor) + " " + a.Unit, problem: err.Error()}
-	}
 	if err != nil {
-		return measured{problem: err.Error()}
+		m := measured{problem: err.Error()}
+		if only := (onlyInDoubt{}); errors.As(err, &only) {
+			if value, known := only.of.valueOf(only.figure); known {
+				m.words = report.Significant(value/a.Divisor) + " " + a.Unit
+			}
+		}
+		return m
 	}
 	values, left := found.values, found.left
 	for i := range values {

@@ -91,13 +91,14 @@ func (f Figure) bound(m report.SuiteMeasurement, noted v1alpha1.NotedFigure) (fl
 			side |= doubt.Side
 		}
 	}
-	if f.Of == report.FitFrameTime {
-		if *noted.Value <= 0 {
-			return 0, 0
-		}
-		return 1e9 / float64(*noted.Value), opposite(side)
+	value, known := f.valueOf(noted)
+	if !known {
+		return 0, 0
 	}
-	return float64(*noted.Value), side
+	if f.Of == report.FitFrameTime {
+		side = opposite(side)
+	}
+	return value, side
 }
 
 // opposite returns the sides of an inverse.

@@ -114,6 +114,23 @@ func TestBoundsSayWhatIsLeftOut(t *testing.T) {
 	}
 }
 
+// TestOnlyFigureInDoubt checks that the only figure of a cell, which is in doubt, is shown in the unit, and decides nothing.
+func TestOnlyFigureInDoubt(t *testing.T) {
+	doubtful := noted(200, v1alpha1.DoubtDrift)
+	doubtful.Note = v1alpha1.NoteDoubtful
+	doc := rates(map[v1alpha1.AxisLabel][]v1alpha1.NotedFigure{"cell": {doubtful}, "none": {{Note: v1alpha1.NoteDoubtful}}})
+	for _, tc := range []struct {
+		at    v1alpha1.AxisLabel
+		of    report.FitOf
+		words string
+	}{{"cell", report.FitRate, "20 x"}, {"cell", report.FitFrameTime, "500000 x"}, {"none", report.FitRate, ""}} {
+		a := Amount{Figure: Figure{Of: tc.of}, Cell: Where{"at": tc.at}, Unit: "x", Divisor: 10}
+		if m := a.measure(doc); m.words != tc.words || m.problem == "" || m.estimate != nil || m.bound != nil {
+			t.Errorf("%s of %s: %+v, want %q", tc.of, tc.at, m, tc.words)
+		}
+	}
+}
+
 // TestRounded checks that a bound is never rounded to more than is known.
 func TestRounded(t *testing.T) {
 	for _, tc := range []struct{ in, down, up float64 }{{4.9583, 4.95, 4.96}, {0.003257, 0.00325, 0.00326}, {123456, 123000, 124000}, {-2.345, -2.35, -2.34}, {0, 0, 0}, {5, 5, 5}} {

@@ -3,7 +3,6 @@ package study
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -24,27 +23,12 @@ func (w Where) String() string {
 	return cmp.Or(strings.Join(out, ", "), "all values")
 }
 
-// over returns the cells along an axis, by its values, that have all of some values of the other axes. The control cell has the values of another one, and
-// comes after it.
-func over(doc report.SuiteDocument, axis string, where Where) iter.Seq2[v1alpha1.AxisLabel, report.SuiteCell] {
-	return func(yield func(v1alpha1.AxisLabel, report.SuiteCell) bool) {
-		for _, cell := range doc.Cells {
-			label, on := cell.Values[axis]
-			others := maps.Clone(cell.Values)
-			delete(others, axis)
-			if on && maps.Equal(others, map[string]v1alpha1.AxisLabel(where)) && !yield(label, cell) {
-				return
-			}
-		}
-	}
-}
-
 // gaps says at which values of an axis no repeat has a value; "" where there are none. What the others show is then not known of the whole axis: those
 // that are in doubt or have failed are often the highest loads or the slowest cells.
 func gaps(doc report.SuiteDocument, of report.FitOf, axis string, where Where) string {
 	has := map[v1alpha1.AxisLabel]bool{}
 	var order, without []string
-	for label, cell := range over(doc, axis, where) {
+	for label, cell := range doc.Over(axis, where) {
 		if _, known := has[label]; !known {
 			order = append(order, string(label))
 		}
@@ -95,7 +79,7 @@ func valuesAt(doc report.SuiteDocument, where Where, of Figure) (values []float6
 	case len(values) == 0 && len(failed) > 0:
 		return nil, 0, fmt.Errorf("the cell with %s failed: %s", where, strings.Join(slices.Compact(slices.Sorted(slices.Values(failed))), ", "))
 	case len(values) == 0 && len(inDoubt) == 1:
-		return nil, 0, onlyInDoubt{figure: inDoubt[0], where: where}
+		return nil, 0, onlyInDoubt{of: of, figure: inDoubt[0], where: where}
 	case len(values) == 0 && len(inDoubt) > 0:
 		return nil, 0, fmt.Errorf("all %d figures of the cell with %s are in doubt%s", len(inDoubt), where, doubtsOf(inDoubt))
 	case len(values) == 0:
@@ -106,6 +90,7 @@ func valuesAt(doc report.SuiteDocument, where Where, of Figure) (values []float6
 
 // onlyInDoubt is the error for a cell whose only figure is in doubt.
 type onlyInDoubt struct {
+	of     Figure
 	figure v1alpha1.NotedFigure
 	where  Where
 }

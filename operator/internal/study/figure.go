@@ -26,6 +26,18 @@ func (f Figure) check(allowed ...report.FitOf) error {
 	return nil
 }
 
+// valueOf returns a figure that is no value in the unit of the values: that of the document, or nanoseconds of a time for a frame. It returns false
+// where there is none.
+func (f Figure) valueOf(noted v1alpha1.NotedFigure) (float64, bool) {
+	switch {
+	case noted.Value == nil || f.Of == report.FitFrameTime && *noted.Value <= 0:
+		return 0, false
+	case f.Of == report.FitFrameTime:
+		return 1e9 / float64(*noted.Value), true
+	}
+	return float64(*noted.Value), true
+}
+
 // values returns the figures of a cell's repeats, and those that are no values, each with a note.
 func (f Figure) values(cell report.SuiteCell) (out []float64, leftOut []v1alpha1.NotedFigure, err error) {
 	if f.Criterion == "" {

@@ -105,7 +105,10 @@ func (s Scaling) figure(found report.AxisScaling) measured {
 		return measured{problem: "no law is fitted: " + cmp.Or(scaling.LawProblem, "the document has none")}
 	}
 	contention := law.Contention
-	contention.High = min(1, contention.High) // it is a share
+	// It is a share. One above 1 is kept: it says that the law is none of these points.
+	if contention.Value <= 1 {
+		contention.High = min(1, contention.High)
+	}
 	m := measured{estimate: map[ScalingFigure]*analysis.Estimate{ScalingContention: &contention, ScalingCoherency: &law.Coherency, ScalingPeak: law.Peak}[s.Figure]}
 	if m.estimate == nil {
 		return measured{problem: "the law has no peak: nothing shows that it has a coherency above 0"}

@@ -48,7 +48,7 @@ func (s Steps) judge(measured) (Verdict, string) { return "", "" }
 // is left out.
 func (s Steps) levels(doc report.SuiteDocument) (out []analysis.Setting, left leftOut, err error) {
 	seen := map[v1alpha1.AxisLabel]bool{}
-	for level, cell := range over(doc, s.Axis, s.Where) {
+	for level, cell := range doc.Over(s.Axis, s.Where) {
 		if seen[level] {
 			continue
 		}
