@@ -1,9 +1,14 @@
 # current-cluster.sh: takes the cluster of kubectl's current context for a script that works there, which sources it. All that follows uses this cluster,
 # also when the current context changes meanwhile. It defines started, step, refuse, kubectl, look, owner_of, context, namespace, system, mark
 # and removal, the command that removes the demo. Variables:
+#   CLUSTER   current
 #   KUBECTL   the command kubectl, where it has another name or flags, such as: kubectl --context NAME
 #   HELM      the program Helm, which make builds
 # shellcheck shell=bash disable=SC2034
+[ "$CLUSTER" = current ] || {
+  echo "CLUSTER is $CLUSTER: leave it out for the lab, or use CLUSTER=current for the cluster of kubectl's current context" >&2
+  exit 2
+}
 : "${HELM:?is not set: run this by make}"
 started=$SECONDS
 step() { printf '\n== %s  [%d s]\n' "$*" $((SECONDS - started)); }

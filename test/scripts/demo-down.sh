@@ -3,14 +3,7 @@
 # has the demo's mark in the cluster of kubectl's current context.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-case ${CLUSTER:-lab} in
-  lab) exec make --no-print-directory lab-down ;;
-  current) ;;
-  *)
-    echo "CLUSTER is $CLUSTER: leave it out for the lab, or use CLUSTER=current for the cluster of kubectl's current context" >&2
-    exit 2
-    ;;
-esac
+[ "${CLUSTER:-lab}" != lab ] || exec make --no-print-directory lab-down
 # shellcheck source=test/scripts/current-cluster.sh
 . test/scripts/current-cluster.sh
 owner_of namespace "$namespace"

@@ -4,9 +4,9 @@
 #   REGISTRY  a registry that the nodes pull from, instead of LOAD
 #   MULTUS    a manifest of Multus, a file or an address, for a cluster that has none
 # shellcheck shell=bash disable=SC2154
-test/scripts/prerequisites.sh go iperf stress
 # shellcheck source=test/scripts/current-cluster.sh
 . test/scripts/current-cluster.sh
+test/scripts/prerequisites.sh go iperf stress
 step "Looking at the cluster of context $context"
 # shellcheck source=test/scripts/guard-cluster.sh
 . test/scripts/guard-cluster.sh

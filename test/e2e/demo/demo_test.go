@@ -207,19 +207,7 @@ func TestDemo(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, output)
 			}
-			rest := calls
-			for _, beginning := range test.want {
-				place := at(rest, beginning)
-				if place < 0 {
-					t.Fatalf("it did not call, or not in this order, %q:\n%s", beginning, lines(calls))
-				}
-				rest = rest[place+1:]
-			}
-			for _, beginning := range test.never {
-				if at(calls, beginning) >= 0 {
-					t.Errorf("it called %q:\n%s", beginning, lines(calls))
-				}
-			}
+			checkCalls(t, calls, test.want, test.never)
 			for _, made := range calls {
 				if strings.HasPrefix(made.Line, "kubectl create") && !strings.Contains(made.Input, "labels: {app.kubernetes.io/managed-by: vnfbench-demo}") {
 					t.Errorf("it created this without the mark: %s", made.Input)
@@ -363,19 +351,7 @@ func TestDown(t *testing.T) {
 			if (err != nil) != test.fails || !strings.Contains(output, test.output) {
 				t.Errorf("it ended with %v, without %q:\n%s", err, test.output, output)
 			}
-			rest := calls
-			for _, beginning := range test.want {
-				place := at(rest, beginning)
-				if place < 0 {
-					t.Fatalf("it did not call, or not in this order, %q:\n%s", beginning, lines(calls))
-				}
-				rest = rest[place+1:]
-			}
-			for _, beginning := range test.never {
-				if at(calls, beginning) >= 0 {
-					t.Errorf("it called %q:\n%s", beginning, lines(calls))
-				}
-			}
+			checkCalls(t, calls, test.want, test.never)
 		})
 	}
 }

@@ -190,3 +190,21 @@ func lines(calls []call) string {
 	}
 	return all.String()
 }
+
+// checkCalls checks that there are calls that begin so, in this order, and none that begins so.
+func checkCalls(t *testing.T, calls []call, inOrder, never []string) {
+	t.Helper()
+	rest := calls
+	for _, beginning := range inOrder {
+		place := at(rest, beginning)
+		if place < 0 {
+			t.Fatalf("it did not call, or not in this order, %q:\n%s", beginning, lines(calls))
+		}
+		rest = rest[place+1:]
+	}
+	for _, beginning := range never {
+		if at(calls, beginning) >= 0 {
+			t.Errorf("it called %q:\n%s", beginning, lines(calls))
+		}
+	}
+}
