@@ -41,7 +41,6 @@ TOFU := $(TOOLS)/tofu-v1.12.6
 MATCHBOX := $(TOOLS)/matchbox-v0.11.0
 MATCHBOX_PROVIDER := $(TOOLS)/terraform-provider-matchbox-v0.5.4
 PROXMOX_PROVIDER := $(TOOLS)/terraform-provider-proxmox-v0.111.1
-FAKEPVE = $(CACHE)/fakepve-$(shell sha256sum test/proxmox/requirements.txt | cut -c1-16)/bin/python
 # renovate: datasource=go depName=github.com/rhysd/actionlint
 ACTIONLINT := $(TOOLS)/actionlint-v1.7.12
 
@@ -322,7 +321,7 @@ test-monitoring: $(HELM) ## Check alerts, dashboard and ServiceMonitor by the co
 test-terraform: ## Test and lint the Terraform modules, with Terraform and with OpenTofu, and apply that of bare machines to a real Matchbox and a root to a fake of Proxmox' API; says which of them, or tflint, is not there to do it.
 	@tflint=$(TFLINT); test/scripts/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
 	matchbox=$(MATCHBOX) provider=$(MATCHBOX_PROVIDER); $(MAKE) -s --no-print-directory $$matchbox $$provider || { matchbox= provider=; echo 'test-terraform: NOT RUN with Matchbox, which could not be built: the reason is above'; }; \
-	pve=$(PROXMOX_PROVIDER) fakepve=$(FAKEPVE); { $(MAKE) -s --no-print-directory $$pve && test/scripts/fakepve.sh $$fakepve; } || { pve= fakepve=; echo 'test-terraform: NOT RUN with the provider of Proxmox, which could not be built, or without fakepve: the reason is above'; }; \
+	pve=$(PROXMOX_PROVIDER); { $(MAKE) -s --no-print-directory $$pve && fakepve=$$(test/scripts/python-tools.sh fakepve test/proxmox/requirements.txt --only-binary :all: --require-hashes)/python; } || { pve= fakepve=; echo 'test-terraform: NOT RUN with the provider of Proxmox, which could not be built, or without fakepve: the reason is above'; }; \
 	cd test/terraform && go vet ./... && ran= && tofu=$(TOFU) && if [ ! -x "$$tofu" ]; then tofu=tofu; fi && \
 	for program in $${VNFBENCH_TERRAFORM:-terraform $$tofu}; do \
 	  if ! command -v "$$program" >/dev/null; then echo "test-terraform: NOT RUN with $$program, which is not installed (make tofu builds OpenTofu)"; continue; fi; \

@@ -11,16 +11,9 @@ if test/scripts/install-tool.sh "$ACTIONLINT" "github.com/rhysd/actionlint/cmd/a
 else
   skip actionlint "it cannot be built"
 fi
-digest=$(sha256sum test/ci/requirements.txt | cut -c1-16)
-venv=${XDG_CACHE_HOME:-$HOME/.cache}/vnfbench/lint-ci-$digest
-if [ ! -e "$venv/complete" ]; then
-  echo "installing zizmor and check-jsonschema (once)" >&2
-  rm -rf "$venv"
-  { python3 -m venv "$venv" && test/scripts/again.sh "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement test/ci/requirements.txt && touch "$venv/complete"; } || rm -rf "$venv"
-fi
-if [ -e "$venv/complete" ]; then
-  "$venv/bin/zizmor" --offline --quiet --no-progress .github || failed=1
-  schema() { "$venv/bin/check-jsonschema" --quiet --builtin-schema "vendor.$1" "${@:2}" || failed=1; }
+if programs=$(test/scripts/python-tools.sh lint-ci test/ci/requirements.txt); then
+  "$programs/zizmor" --offline --quiet --no-progress .github || failed=1
+  schema() { "$programs/check-jsonschema" --quiet --builtin-schema "vendor.$1" "${@:2}" || failed=1; }
   schema github-workflows .github/workflows/*.yml
   schema github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
   schema github-issue-config .github/ISSUE_TEMPLATE/config.yml
