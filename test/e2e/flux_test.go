@@ -4,20 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/http/cgi"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +20,7 @@ import (
 
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/test/e2e/guide"
+	"vnfbench.io/test/e2e/repository"
 )
 
 const (
@@ -94,13 +88,7 @@ type flux struct {
 // is left in the cluster.
 func newFlux(t *testing.T) *flux {
 	t.Helper()
-	for _, role := range []string{"AUTHOR", "COMMITTER"} {
-		t.Setenv("GIT_"+role+"_NAME", "a test")
-		t.Setenv("GIT_"+role+"_EMAIL", "test@example.com")
-	}
-	// Use no settings of the machine, such as hooks or signatures.
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
+	repository.Isolate(t)
 	f := &flux{work: t.TempDir(), router: t.TempDir(), hook: &hook{}, tag: os.Getenv("VNFBENCH_IMAGE_TAG")}
 	if f.tag == "" {
 		t.Fatal("VNFBENCH_IMAGE_TAG is not set: run this test by `make e2e-flux`, which loads the images")
@@ -110,7 +98,7 @@ func newFlux(t *testing.T) *flux {
 
 	root := t.TempDir()
 	remote := filepath.Join(root, "lab", "vnfbench")
-	git(t, root, "init", "--quiet", "--bare", "--initial-branch=main", remote)
+	repository.Git(t, root, "init", "--quiet", "--bare", "--initial-branch=main", remote)
 	source := serve(t, gitServer(t, root))
 	for _, path := range []string{"config/gitops", "config/samples", "charts/vnfbench", "docs/how-to"} {
 		must(t, os.CopyFS(filepath.Join(f.work, path), os.DirFS(filepath.Join(guide.Root(t), path))))
@@ -120,12 +108,12 @@ func newFlux(t *testing.T) *flux {
 	// The delay that the sample allows takes a machine that does nothing else.
 	f.edit(t, "config/gitops/bench/runs/router.yaml", "atMost: 10000000}", "atMost: 1000000000}")
 	f.edit(t, "config/gitops/flux/notification.yaml", "https://hooks.example.com", serve(t, f.hook))
-	git(t, f.work, "init", "--quiet", "--initial-branch=main")
-	git(t, f.work, "add", ".")
-	git(t, f.work, "commit", "--quiet", "--message", "The operator, a Testbed and a run")
-	git(t, f.work, "remote", "add", "origin", remote)
-	git(t, f.work, "push", "--quiet", "--set-upstream", "origin", "main")
-	git(t, f.router, "init", "--quiet")
+	repository.Git(t, f.work, "init", "--quiet", "--initial-branch=main")
+	repository.Git(t, f.work, "add", ".")
+	repository.Git(t, f.work, "commit", "--quiet", "--message", "The operator, a Testbed and a run")
+	repository.Git(t, f.work, "remote", "add", "origin", remote)
+	repository.Git(t, f.work, "push", "--quiet", "--set-upstream", "origin", "main")
+	repository.Git(t, f.router, "init", "--quiet")
 	f.gitops, f.nightly = guide.Open(t, gitopsPage, f.work), guide.Open(t, nightlyPage, f.work)
 	return f
 }
@@ -226,7 +214,7 @@ func (f *flux) measuresAnotherImage(t *testing.T) {
 	before := f.imageOf(t, "nightly-1")
 
 	after := f.anotherImage(t)
-	git(t, f.router, "commit", "--quiet", "--allow-empty", "--message", "Another router")
+	repository.Git(t, f.router, "commit", "--quiet", "--allow-empty", "--message", "Another router")
 	f.nightly.Run(t, "Put it into Git", 1, "TAG=1.6", "TAG="+f.tag, "~/src/vyos", f.router,
 		`(containerDisk: registry.example/vyos:)`, `(^ +tag: )`, "bench/suites/nightly.yaml\n", "bench/suites/nightly.yaml flux/operator/release.yaml\n")
 	f.look(t)
@@ -237,7 +225,7 @@ func (f *flux) measuresAnotherImage(t *testing.T) {
 	}
 	suite := &v1alpha1.BenchmarkSuite{}
 	must(t, cluster.Get(t.Context(), client.ObjectKey{Namespace: benchNamespace, Name: "nightly"}, suite))
-	if last := suite.Status.LastExecution; last == nil || last.Name != "nightly-2" || last.Revision != git(t, f.router, "rev-parse", "--short=8", "HEAD") {
+	if last := suite.Status.LastExecution; last == nil || last.Name != "nightly-2" || last.Revision != repository.Git(t, f.router, "rev-parse", "--short=8", "HEAD") {
 		t.Errorf("the last execution is %+v, want nightly-2 of the new revision", last)
 	}
 	t.Logf("%s: nightly-1 measured %s, nightly-2 %s", after, before, now)
@@ -330,10 +318,10 @@ func (f *flux) notifies(t *testing.T) {
 // measureAgain runs the commands of the page after a commit of what is measured, and returns the name of the new run.
 func (f *flux) measureAgain(t *testing.T) string {
 	t.Helper()
-	git(t, f.router, "commit", "--quiet", "--allow-empty", "--message", "A router")
+	repository.Git(t, f.router, "commit", "--quiet", "--allow-empty", "--message", "A router")
 	f.gitops.Run(t, "Measure again", 0, "~/src/my-router", f.router)
 	f.look(t)
-	return "router-" + git(t, f.router, "rev-parse", "--short=8", "HEAD")
+	return "router-" + repository.Git(t, f.router, "rev-parse", "--short=8", "HEAD")
 }
 
 // look makes Flux look at the repository.
@@ -364,15 +352,15 @@ func (f *flux) write(t *testing.T, path, text string) {
 
 func (f *flux) push(t *testing.T, message string) {
 	t.Helper()
-	git(t, f.work, "add", ".")
-	git(t, f.work, "commit", "--quiet", "--message", message)
-	git(t, f.work, "push", "--quiet")
+	repository.Git(t, f.work, "add", ".")
+	repository.Git(t, f.work, "commit", "--quiet", "--message", message)
+	repository.Git(t, f.work, "push", "--quiet")
 }
 
 // commit returns the last commit of the repository.
 func (f *flux) commit(t *testing.T) string {
 	t.Helper()
-	return git(t, f.work, "rev-parse", "HEAD")
+	return repository.Git(t, f.work, "rev-parse", "HEAD")
 }
 
 // kustomization is what the test looks at of one.
@@ -490,115 +478,4 @@ func removeFlux(t *testing.T) {
 	remove(kustomizations, "vnfbench-operator")
 	remove("helmreleases.helm.toolkit.fluxcd.io", "vnfbench")
 	remove("gitrepositories.source.toolkit.fluxcd.io", "vnfbench")
-}
-
-// hook is a web hook that notification-controller calls.
-type hook struct {
-	lock   sync.Mutex
-	events []hookEvent
-}
-
-// hookEvent is what the test looks at of a notification.
-type hookEvent struct {
-	InvolvedObject struct{ Kind, Name string }
-	Severity       string
-	Reason         string
-	Message        string
-}
-
-func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var event hookEvent
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil || json.Unmarshal(body, &event) != nil {
-		http.Error(w, "no event", http.StatusBadRequest)
-		return
-	}
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	h.events = append(h.events, event)
-}
-
-// about returns the failures of a Kustomization whose message has a text.
-func (h *hook) about(name, text string) []hookEvent {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	var found []hookEvent
-	for _, e := range h.events {
-		if e.InvolvedObject.Kind == "Kustomization" && e.InvolvedObject.Name == name && e.Severity == "error" && strings.Contains(e.Message, text) {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
-// until waits for such a failure, and returns its message.
-func (h *hook) until(t *testing.T, name, text string) string {
-	t.Helper()
-	for deadline := time.Now().Add(onceLooked); ; time.Sleep(time.Second) {
-		if found := h.about(name, text); len(found) > 0 {
-			return found[0].Message
-		}
-		if time.Now().After(deadline) {
-			h.lock.Lock()
-			defer h.lock.Unlock()
-			t.Fatalf("the web hook got no %q of %s; it got %+v", text, name, h.events)
-		}
-	}
-}
-
-// gitServer serves the repositories below a folder by Git's own program.
-func gitServer(t *testing.T, root string) http.Handler {
-	t.Helper()
-	return &cgi.Handler{
-		Path: filepath.Join(git(t, root, "--exec-path"), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull},
-	}
-}
-
-// serve serves HTTP in the network of the lab's node, where the cluster's pods reach it and nothing else does, and returns the URL.
-func serve(t *testing.T, handler http.Handler) string {
-	t.Helper()
-	// The lab keeps the process of its node there, by the id that it has on this machine.
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(os.Getenv("KUBECONFIG")), "record.json"))
-	must(t, err)
-	var node struct{ PID int }
-	must(t, json.Unmarshal(text, &node))
-	listener, err := listenIn(fmt.Sprintf("/proc/%d/ns/net", node.PID), nodeAddress+":0")
-	must(t, err)
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
-	return "http://" + listener.Addr().String()
-}
-
-// listenIn opens a socket in another network namespace. The thread that enters it is not used again: it ends with its goroutine, which keeps it.
-func listenIn(namespace, address string) (listener net.Listener, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		var file *os.File
-		if file, err = os.Open(namespace); err != nil {
-			return
-		}
-		defer file.Close()
-		if err = unix.Setns(int(file.Fd()), unix.CLONE_NEWNET); err == nil {
-			listener, err = net.Listen("tcp", address)
-		}
-	}()
-	<-done
-	return listener, err
-}
-
-func git(t *testing.T, folder string, arguments ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", arguments...)
-	cmd.Dir = folder
-	var errors strings.Builder
-	cmd.Stderr = &errors
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("git %s: %v\n%s%s", strings.Join(arguments, " "), err, out, errors.String())
-	}
-	return strings.TrimSpace(string(out))
 }

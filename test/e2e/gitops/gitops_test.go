@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"vnfbench.io/test/e2e/guide"
+	"vnfbench.io/test/e2e/repository"
 )
 
 const page = "docs/how-to/gitops.md"
@@ -24,34 +25,34 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	for _, role := range []string{"AUTHOR", "COMMITTER"} {
-		t.Setenv("GIT_"+role+"_NAME", "a test")
-		t.Setenv("GIT_"+role+"_EMAIL", "test@example.com")
-	}
-	// Use no settings of the machine, such as hooks or signatures.
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
+	repository.Isolate(t)
 
 	// What is measured, and the repository with the runs, which is pushed to another.
 	router, runs, remote := t.TempDir(), t.TempDir(), t.TempDir()
-	git(t, router, "init", "--quiet")
-	git(t, router, "commit", "--quiet", "--allow-empty", "--message", "A router")
-	git(t, remote, "init", "--quiet", "--bare")
+	repository.Git(t, router, "init", "--quiet")
+	repository.Git(t, router, "commit", "--quiet", "--allow-empty", "--message", "A router")
+	repository.Git(t, remote, "init", "--quiet", "--bare")
 	for _, path := range []string{"config/gitops", filepath.Dir(page)} {
 		if err := os.CopyFS(filepath.Join(runs, path), os.DirFS(filepath.Join(guide.Root(t), path))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	git(t, runs, "init", "--quiet", "--initial-branch=main")
-	git(t, runs, "add", ".")
-	git(t, runs, "commit", "--quiet", "--message", "Runs")
-	git(t, runs, "remote", "add", "origin", remote)
-	git(t, runs, "push", "--quiet", "--set-upstream", "origin", "main")
+	repository.Git(t, runs, "init", "--quiet", "--initial-branch=main")
+	repository.Git(t, runs, "add", ".")
+	repository.Git(t, runs, "commit", "--quiet", "--message", "Runs")
+	repository.Git(t, runs, "remote", "add", "origin", remote)
+	repository.Git(t, runs, "push", "--quiet", "--set-upstream", "origin", "main")
 
 	commands := guide.Open(t, page, runs)
 	commands.Run(t, "Measure again", 0, "~/src/my-router", router)
-	name := "name: router-" + git(t, router, "rev-parse", "--short=8", "HEAD")
-	built := output(t, runs, "kustomize", "build", "config/gitops/bench")
+	name := "name: router-" + repository.Git(t, router, "rev-parse", "--short=8", "HEAD")
+	build := exec.CommandContext(t.Context(), "kustomize", "build", "config/gitops/bench")
+	build.Dir = runs
+	out, err := build.CombinedOutput()
+	if err != nil {
+		t.Fatalf("kustomize: %v\n%s", err, out)
+	}
+	built := string(out)
 	for _, want := range []string{name, "name: lab\n", "kustomize.toolkit.fluxcd.io/prune: disabled", "argocd.argoproj.io/sync-options: Prune=false"} {
 		if !strings.Contains(built, want) {
 			t.Errorf("the new commit has no %q:\n%s", want, built)
@@ -60,32 +61,14 @@ func TestPage(t *testing.T) {
 	if strings.Contains(built, "router-0a1b2c3d") {
 		t.Error("the run's old name is still there")
 	}
-	if pushed, here := git(t, remote, "rev-parse", "main"), git(t, runs, "rev-parse", "HEAD"); pushed != here {
+	if pushed, here := repository.Git(t, remote, "rev-parse", "main"), repository.Git(t, runs, "rev-parse", "HEAD"); pushed != here {
 		t.Errorf("the commit %s was not pushed; there is %s", here, pushed)
 	}
-	if message := git(t, runs, "log", "-1", "--format=%s"); message != "Measure my-router "+strings.TrimPrefix(name, "name: router-") {
+	if message := repository.Git(t, runs, "log", "-1", "--format=%s"); message != "Measure my-router "+strings.TrimPrefix(name, "name: router-") {
 		t.Errorf("the commit says %q", message)
 	}
 	commands.Whole(t,
 		"Flux 0: needs Flux: make e2e-flux", "Flux 1: needs Flux: make e2e-flux", "Notifications 0: needs Flux: make e2e-flux",
 		"Argo CD 0: needs a cluster with Argo CD; make test-argocd gives the ConfigMap to Argo CD's code, make test-chart builds the folder",
 		"What happens to the old run 0: needs a cluster: make e2e-flux")
-}
-
-func git(t *testing.T, folder string, arguments ...string) string {
-	t.Helper()
-	return strings.TrimSpace(output(t, folder, "git", arguments...))
-}
-
-func output(t *testing.T, folder, name string, arguments ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), name, arguments...)
-	cmd.Dir = folder
-	var errors strings.Builder
-	cmd.Stderr = &errors
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(arguments, " "), err, out, errors.String())
-	}
-	return string(out)
 }
