@@ -286,7 +286,7 @@ func (c *campaign) end(allowed []string) string {
 			return v1alpha1.ReasonTestbedNotFound
 		}
 		if time.Now().After(deadline) {
-			diagnose(c.t, c.ns)
+			diagnose(c.t.Logf, c.ns)
 			c.t.Fatalf("run %s has not ended after 10 minutes: %s: %s", c.run, succeeded.Reason, succeeded.Message)
 		}
 		time.Sleep(250 * time.Millisecond)

@@ -444,7 +444,7 @@ func (f *flux) diagnose(t *testing.T) {
 		out, _ := cmd.CombinedOutput()
 		t.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
 	}
-	diagnose(t, benchNamespace)
+	diagnose(t.Logf, benchNamespace)
 }
 
 // removeFlux removes what the repository has brought into the cluster: first what looks at it, then the runs, the Testbed, which takes an

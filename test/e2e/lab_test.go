@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,11 +55,22 @@ func TestMain(m *testing.M) {
 	if cluster, err = client.NewWithWatch(config.GetConfigOrDie(), client.Options{Scheme: scheme}); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := namespacesLeave(); err != nil {
+		fmt.Fprintln(os.Stderr, "FAIL:", err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
-// namespace makes a namespace and removes it, with everything in it, at the
-// test's end; a namespace that hangs fails the test.
+// leaving has the namespaces that are being deleted.
+var leaving struct {
+	sync.Mutex
+	names []string
+}
+
+// namespace makes a namespace. At the test's end it removes its runs, waits until they are gone, and
+// lets the namespace go; TestMain fails where one hangs.
 func namespace(t *testing.T) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
@@ -68,29 +80,69 @@ func namespace(t *testing.T) string {
 	must(t, cluster.Create(t.Context(), ns))
 	t.Cleanup(func() {
 		if t.Failed() {
-			diagnose(t, ns.Name)
+			diagnose(t.Logf, ns.Name)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), stepTimeout)
 		defer cancel()
+		if err := deleteRuns(ctx, ns.Name); err != nil {
+			diagnose(t.Logf, ns.Name)
+			t.Errorf("deleting the runs of namespace %s: %v", ns.Name, err)
+		}
 		// A test may have deleted it.
 		if err := client.IgnoreNotFound(cluster.Delete(ctx, ns)); err != nil {
 			t.Errorf("deleting namespace %s: %v", ns.Name, err)
-			return
 		}
+		leaving.Lock()
+		defer leaving.Unlock()
+		leaving.names = append(leaving.names, ns.Name)
+	})
+	return ns.Name
+}
+
+// namespacesLeave waits until the namespaces of all tests are gone, and returns an error for the
+// first one that is not. Kubernetes begins with each of them only after 5 seconds, so no test waits
+// for its own.
+func namespacesLeave() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stepTimeout)
+	defer cancel()
+	for _, name := range leaving.names {
+		ns := &corev1.Namespace{}
 		for {
-			err := cluster.Get(ctx, client.ObjectKeyFromObject(ns), ns)
+			err := cluster.Get(ctx, client.ObjectKey{Name: name}, ns)
 			if apierrors.IsNotFound(err) {
-				return
+				break
 			}
 			if ctx.Err() != nil {
-				diagnose(t, ns.Name)
-				t.Errorf("namespace %s hangs: %v", ns.Name, ns.Status.Conditions)
-				return
+				diagnose(func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }, name)
+				return fmt.Errorf("namespace %s hangs: %v: %v", name, ns.Status.Conditions, err)
 			}
 			time.Sleep(500 * time.Millisecond)
 		}
-	})
-	return ns.Name
+	}
+	return nil
+}
+
+// deleteRuns deletes the runs of a namespace, with the suites that make them, and waits until their
+// pods are gone too: Kubernetes looks after objects with a finalizer, in a namespace that is being
+// deleted, only every 8 seconds.
+func deleteRuns(ctx context.Context, ns string) error {
+	for _, kind := range []client.Object{&v1alpha1.BenchmarkSuite{}, &v1alpha1.BenchmarkSuiteRun{}, &v1alpha1.BenchmarkRun{}} {
+		if err := client.IgnoreNotFound(cluster.DeleteAllOf(ctx, kind, client.InNamespace(ns))); err != nil {
+			return err
+		}
+	}
+	for list, of := range map[client.ObjectList]client.HasLabels{&v1alpha1.BenchmarkRunList{}: nil, &corev1.PodList{}: {v1alpha1.LabelComponent}} {
+		for {
+			if err := cluster.List(ctx, list, client.InNamespace(ns), of); err != nil {
+				return err
+			}
+			if meta.LenList(list) == 0 {
+				break
+			}
+			time.Sleep(250 * time.Millisecond)
+		}
+	}
+	return nil
 }
 
 // testbedName returns the name of a test's own testbed: testbeds are cluster-scoped.
@@ -350,7 +402,7 @@ func kubectl(t *testing.T, args ...string) (string, int) {
 }
 
 // diagnose prints what a person would check first.
-func diagnose(t *testing.T, ns string) {
+func diagnose(logf func(format string, args ...any), ns string) {
 	for _, args := range [][]string{
 		{"-n", ns, "get", "testbeds,benchmarkruns,pods,jobs", "-o", "wide"},
 		{"-n", ns, "get", "benchmarkruns", "-o", "jsonpath={range .items[*]}{.metadata.name}: {.status.conditions}{\"\\n\"}{end}"},
@@ -360,7 +412,7 @@ func diagnose(t *testing.T, ns string) {
 	} {
 		cmd := exec.Command(os.Getenv("LAB"), append([]string{"kubectl", "--"}, args...)...)
 		out, _ := cmd.CombinedOutput()
-		t.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
+		logf("kubectl %s\n%s", strings.Join(args, " "), out)
 	}
 }
 
