@@ -69,6 +69,8 @@ type bench struct {
 type relative struct {
 	measure.Outcome
 	flatOut float64
+	// share is that of flatOut which its load was.
+	share float64
 	// steady says that the rates before and after it were alike.
 	steady bool
 }
@@ -163,13 +165,20 @@ func (b bench) at(share float64, window time.Duration) (r relative, err error) {
 		if err != nil {
 			return r, err
 		}
-		first, second := before.ForwardingFramesPerSecond(), after.ForwardingFramesPerSecond()
-		r.flatOut = max(first, second)
-		if r.steady = r.flatOut <= steadyFlatOut*min(first, second); r.steady {
+		if r = r.between(share, before.ForwardingFramesPerSecond(), after.ForwardingFramesPerSecond()); r.steady {
 			break
 		}
 	}
 	return r, nil
+}
+
+// between sets what arrives flat out to the higher of what arrived before and after a trial. The trial's load was a share of the
+// rate before it, so where the one after it is higher, the share of flat out is lower.
+func (r relative) between(share, before, after float64) relative {
+	r.flatOut = max(before, after)
+	r.share = share * before / r.flatOut
+	r.steady = r.flatOut <= steadyFlatOut*min(before, after)
+	return r
 }
 
 // trials measures a load several times.
