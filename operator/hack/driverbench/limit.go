@@ -12,7 +12,7 @@ type tried struct{ missing, load float64 }
 
 // limits finds the highest load without loss, as a share of what arrives flat out. It prints next to it what at least half of the trials pass, and what
 // arrives flat out with a part of the frames timed.
-func (b bench) limits(least, partly float64) (limit float64, err error) {
+func (b bench) limits(leastOfKind, partly float64) (limit float64, err error) {
 	var made []relative
 	try := func(share float64) (tried, error) {
 		r, err := b.at(share, ringWindow)
@@ -36,8 +36,9 @@ func (b bench) limits(least, partly float64) (limit float64, err error) {
 	for _, r := range made {
 		slowest, fastest = min(slowest, r.flatOut), max(fastest, r.flatOut)
 	}
-	b.verdict(limit >= least, "limit %.2f of flat out, the higher of right before and right after, want %.2f at least; half of the trials pass %.2f; flat out %.0f frames/s with all frames timed (%.0f when it was slowest), %.0f with a part timed%s",
-		limit, least, half, fastest, slowest, partly, unsteady(made))
+	least, wanted := leastLimitOf(b.name, leastOfKind)
+	b.verdict(limit >= least, "limit %.2f of flat out, the higher of right before and right after, %s; half of the trials pass %.2f; flat out %.0f frames/s with all frames timed (%.0f when it was slowest), %.0f with a part timed%s",
+		limit, wanted, half, fastest, slowest, partly, unsteady(made))
 	return limit, nil
 }
 

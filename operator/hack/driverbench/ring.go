@@ -100,7 +100,7 @@ func measureRing(ctx context.Context, device device, directions []measure.Direct
 	}
 	defer p.Close()
 	config := xdp.Config{Path: p.IPv4(directions...), Scheduling: xdp.RealTime, Threads: 1}
-	b := bench{ctx: ctx, rounds: rounds, name: fmt.Sprintf("%s, %d directions", device.name, len(directions))}
+	b := bench{ctx: ctx, rounds: rounds, name: ringName(device, len(directions))}
 	partly, err := b.flatOutOf(p, config)
 	if err != nil {
 		return err
@@ -141,6 +141,11 @@ func measureRing(ctx context.Context, device device, directions []measure.Direct
 		}
 	}
 	return nil
+}
+
+// ringName returns what the lines of a device call it.
+func ringName(device device, directions int) string {
+	return fmt.Sprintf("%s, %d directions", device.name, directions)
 }
 
 // trial measures a load once.
