@@ -38,7 +38,7 @@ const (
 
 // staleFrame is one that the receiver drops the soonest: it has the signature of a test frame and the key of no trial.
 // Any other frame may be a fragment, a request for a hardware address or an answer to one, so the receiver looks at it for
-// longer, and for longer than at a frame of its own.
+// longer, and for longer than at one of its frames.
 var staleFrame = func() []byte {
 	frame := make([]byte, 60)
 	binary.BigEndian.PutUint16(frame[12:], unix.ETH_P_IP)

@@ -27,7 +27,7 @@ func TestRises(t *testing.T) {
 	}
 }
 
-// TestBetween takes the share of a trial's load from the higher rate, and tells when both are not alike.
+// TestBetween takes the share of a trial's load from the higher rate, and says when both are not alike.
 func TestBetween(t *testing.T) {
 	for _, c := range []struct {
 		before, after, share float64

@@ -211,9 +211,9 @@ func (d *Driver) blames(outcome measure.Outcome, away away) bool {
 	return false
 }
 
-// bursts reports whether a device behind the driver's ring may have lost frames because the ring gave it those of a time away at
-// once: a queue or a policer of its own may lose some of them, and none at a steady rate. The frames that are missing and did
-// not find the ring full are then no more than became due in the time away.
+// bursts reports whether a device on the other side of the driver's ring may have lost frames because the ring gave it those of
+// a time away at once: its queues or policers may lose some of them, and none at a steady rate. The frames that are missing and
+// did not find the ring full are then no more than became due in the time away.
 func bursts(outcome measure.Outcome, away away) bool {
 	if outcome.RingFrames == 0 || away.longest <= steadyAway {
 		return false

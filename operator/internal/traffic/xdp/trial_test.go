@@ -73,7 +73,7 @@ func TestDoubts(t *testing.T) {
 			c.overflow, c.waited, c.gaps = missing, away, away
 		}
 	}
-	// The device loses frames behind the ring, and up to "most" of them left in a millisecond, which has 100 at this load.
+	// The device loses frames that the ring gave it, and up to "most" of them left in a millisecond, which has 100 at this load.
 	lostOf := func(lost, most uint64, away time.Duration) func(*ended) {
 		return func(c *ended) {
 			shortOf(0, away)(c)
