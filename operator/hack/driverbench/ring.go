@@ -11,6 +11,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/statistics"
 	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/xdp"
 )
 
@@ -112,8 +113,8 @@ func measureRing(ctx context.Context, device device, directions []measure.Direct
 		return err
 	}
 	b.d = d
-	fmt.Printf("%s: %s, %s, %d ns of the driver's own for each frame; load average %s\n",
-		b.name, d.Description().TransmitPath, d.Description().Scheduling, d.Description().FrameCostNanoseconds, loadAverage())
+	fmt.Printf("%s: %s, %s, %d ns to make, time and send a frame of %d bytes; load average %s\n",
+		b.name, d.Description().TransmitPath, d.Description().Scheduling, d.Description().FrameCostNanoseconds, frames.ProbeFrameBytes, loadAverage())
 	limit, err := b.limits(device.leastLimit, partly)
 	if err == nil {
 		err = b.overload(limit)
