@@ -106,6 +106,8 @@ MEASURE ?=
 KUBEVIRT_TESTS ?= KubeVirt
 # With which older commit `make bench-driver` compares the XDP driver: none when empty.
 OLD ?=
+# Not empty: `make bench-driver` times all frames that the driver sends as fast as possible, and not a part of them, as drivers before ADR 0069 do.
+TIME_ALL ?=
 # How many devices of each class `make bench-search` draws.
 SEEDS ?= 40
 # How many devices of each class `make bench-statistics` draws, and how many repeats a run has.
@@ -374,9 +376,9 @@ outdated: ## List the direct dependencies that have a newer version, and why eac
 	@test/scripts/prerequisites.sh go python release
 	@test/scripts/outdated.sh
 
-bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors; with OLD=commit compare only what it brings as fast as possible with the driver of that commit.
+bench-driver: ## Compare the XDP driver with trafgen, iperf3 and testpmd, one core with two, and print its pacing errors; fails where a target is missed without a known reason; with OLD=commit compare only what it brings as fast as possible with the driver of that commit, with TIME_ALL=1 with all of its frames timed.
 	@test/scripts/prerequisites.sh go debian bench
-	@if [ -n "$(OLD)" ]; then test/scripts/bench-driver.sh '$(OLD)' -strict -rounds 10; else cd operator && go run ./hack/driverbench; fi
+	@if [ -n "$(OLD)" ]; then test/scripts/bench-driver.sh '$(OLD)' -strict -rounds 10 $(if $(TIME_ALL),-time-all); else cd operator && go run ./hack/driverbench -strict $(if $(TIME_ALL),-time-all); fi
 
 bench-search: ## Compare the search with the MLRsearch package on simulated devices.
 	@test/scripts/prerequisites.sh go

@@ -22,8 +22,9 @@ const leastOfBaseline = 0.95
 
 // compareWith runs the part speed of an older driverbench and of this one by turns, and prints how many frames
 // this driver brings for each of the older one's, as fast as possible, over each path. Both run as separate
-// programs, and which one is first changes from pair to pair: what the machine does in the meantime affects both.
-func compareWith(ctx context.Context, baseline string, pairs int, window time.Duration) error {
+// programs, and which one is first changes from pair to pair: what the machine does in the meantime affects both. An
+// older driver may time all frames as fast as possible. It knows no flag for that, so timeAll is for this one alone.
+func compareWith(ctx context.Context, baseline string, pairs int, window time.Duration, timeAll bool) error {
 	if pairs < 2 {
 		return errors.New("-baseline: an interval needs -rounds of 2 or more")
 	}
@@ -42,7 +43,7 @@ func compareWith(ctx context.Context, baseline string, pairs int, window time.Du
 		var speeds [2]map[string]rate
 		for turn := range 2 {
 			which := (turn + pair) % 2
-			if speeds[which], err = speedsFrom(ctx, []string{baseline, own}[which], tools, window); err != nil {
+			if speeds[which], err = speedsFrom(ctx, []string{baseline, own}[which], tools, window, timeAll && which == 1); err != nil {
 				return err
 			}
 		}
@@ -62,8 +63,8 @@ func compareWith(ctx context.Context, baseline string, pairs int, window time.Du
 	for _, path := range paths {
 		least, middle, most := intervalOf(cpu[path])
 		clockLeast, clockMiddle, clockMost := intervalOf(clock[path])
-		fmt.Printf("BASELINE %s %s: frames for each of the baseline's, as fast as possible, for each second of CPU time %.3f (95 %% interval %.3f to %.3f), want %.2f at least at its lower end; by the clock %.3f (%.3f to %.3f); %d pairs, load average %s\n",
-			verdictOf(least >= leastOfBaseline), path, middle, least, most, leastOfBaseline, clockMiddle, clockLeast, clockMost, pairs, loadAverage())
+		fmt.Printf("BASELINE %s %s: frames for each of the baseline's, as fast as possible, %s, for each second of CPU time %.3f (95 %% interval %.3f to %.3f), want %.2f at least at its lower end; by the clock %.3f (%.3f to %.3f); %d pairs, load average %s\n",
+			verdictOf(least >= leastOfBaseline), path, timedWords(timeAll), middle, least, most, leastOfBaseline, clockMiddle, clockLeast, clockMost, pairs, loadAverage())
 	}
 	return nil
 }
@@ -96,8 +97,12 @@ func toolsOnly() (folder string, err error) {
 }
 
 // speedsFrom runs one round of a driverbench's part speed.
-func speedsFrom(ctx context.Context, program, tools string, window time.Duration) (map[string]rate, error) {
-	command := exec.CommandContext(ctx, program, "-parts", "speed", "-rounds", "1", "-window", window.String())
+func speedsFrom(ctx context.Context, program, tools string, window time.Duration, timeAll bool) (map[string]rate, error) {
+	arguments := []string{"-parts", "speed", "-rounds", "1", "-window", window.String()}
+	if timeAll {
+		arguments = append(arguments, "-time-all")
+	}
+	command := exec.CommandContext(ctx, program, arguments...)
 	command.Env, command.Stderr = append(os.Environ(), "PATH="+tools), os.Stderr
 	output, err := command.Output()
 	if err != nil {

@@ -118,7 +118,7 @@ func limitOf(ctx context.Context, device device, rounds int, flatOut float64, se
 			return w, 0, err
 		}
 	}
-	if w.limit, err = b.limitBetween(flatOut*0.1, flatOut*mostTried, func(load float64) (bool, error) { return b.passes(load, b.missing) }); err != nil {
+	if w.limit, err = limitBetween(flatOut*0.1, flatOut*mostTried, func(load float64) (float64, error) { return b.passes(load, b.try) }); err != nil {
 		return w, 0, err
 	}
 	if w.idle, err = b.calmest(w.limit * idleShare); err != nil {

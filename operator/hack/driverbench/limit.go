@@ -6,51 +6,61 @@ import (
 	"vnfbench.io/operator/internal/measure"
 )
 
+// tried is what a trial at a load found: which share of it is missing, and which load it was. That is the one that was asked
+// for, unless it is a share of a rate that is known only after the trial.
+type tried struct{ missing, load float64 }
+
 // limits finds the highest load without loss, as a share of what arrives flat out. It prints next to it what at least half of the trials pass, and what
 // arrives flat out with a part of the frames timed.
-func (b bench) limits(least, partly float64) (limit float64, err error) {
+func (b bench) limits(leastOfKind, partly float64) (limit float64, err error) {
 	var made []relative
-	missing := func(share float64) (float64, error) {
+	try := func(share float64) (tried, error) {
 		r, err := b.at(share, ringWindow)
 		made = append(made, r)
-		if missing := missingOf(r.Outcome); r.steady {
-			return missing, err
-		} else {
+		found := tried{missingOf(r.Outcome), r.share}
+		if !r.steady {
 			// No load passes while the machine's speed changes.
-			return max(missing, nearLoss/2), err
+			found.missing = max(found.missing, nearLoss/2)
 		}
+		return found, err
 	}
-	if limit, err = b.limitBetween(0.2, 1.2, func(share float64) (bool, error) { return b.passes(share, missing) }); err != nil {
+	if limit, err = limitBetween(0.2, 1.2, func(share float64) (float64, error) { return b.passes(share, try) }); err != nil {
 		return 0, err
 	}
-	half, err := b.limitBetween(0.2, limit*limitStep, func(share float64) (bool, error) { return b.halfPass(share, missing) })
+	half, err := limitBetween(0.2, limit*limitStep*steadyFlatOut, func(share float64) (float64, error) { return b.halfPass(share, try) })
 	if err != nil {
 		return 0, err
 	}
+	limit = max(limit, half)
 	slowest, fastest := math.Inf(1), 0.0
 	for _, r := range made {
 		slowest, fastest = min(slowest, r.flatOut), max(fastest, r.flatOut)
 	}
-	b.verdict(limit >= least, "limit %.2f of flat out right before and after, want %.2f at least; half of the trials pass %.2f; flat out %.0f frames/s with all frames timed (%.0f when it was slowest), %.0f with a part timed%s",
-		limit, least, half, fastest, slowest, partly, unsteady(made))
+	least, wanted := leastLimitOf(b.name, leastOfKind)
+	b.verdict(limit >= least, "limit %.2f of flat out, the higher of right before and right after, %s; half of the trials pass %.2f; flat out %.0f frames/s with all frames timed (%.0f when it was slowest), %.0f with a part timed%s",
+		limit, wanted, half, fastest, slowest, partly, unsteady(made))
 	return limit, nil
 }
 
-// limitBetween finds the highest load that passes between two loads.
-func (b bench) limitBetween(low, high float64, passes func(load float64) (bool, error)) (float64, error) {
+// limitBetween finds the highest load that passes between two loads. A trial may have had a little less than the load that was
+// asked for, so the limit is the most that a load which passed has reached; 0 for one that did not pass.
+func limitBetween(low, high float64, passes func(load float64) (reached float64, err error)) (limit float64, err error) {
 	for high/low > limitStep {
 		middle := math.Sqrt(low * high)
-		passed, err := passes(middle)
+		reached, err := passes(middle)
 		if err != nil {
 			return 0, err
 		}
-		if passed {
-			low = middle
+		if reached > 0 {
+			low, limit = middle, max(limit, reached)
 		} else {
 			high = middle
 		}
 	}
-	return low, nil
+	if limit == 0 {
+		limit = low
+	}
+	return limit, nil
 }
 
 // flatOut returns the least and the most that arrives flat out in several trials. Both differ much where other machines share the processor.
@@ -68,26 +78,34 @@ func (b bench) flatOut() (least, most float64, err error) {
 
 // passes lets a load pass if any of the trials passes: other work only makes a device worse. A load that
 // lost little may be below the limit, so it gets more trials than one that is clearly above.
-func (b bench) passes(load float64, missing func(load float64) (float64, error)) (bool, error) {
+func (b bench) passes(load float64, try func(load float64) (tried, error)) (reached float64, err error) {
 	least := 1.0
 	for n := 0; moreTrials(n, b.rounds, least); n++ {
-		share, err := missing(load)
+		found, err := try(load)
 		if err != nil {
-			return false, err
+			return 0, err
 		}
-		if least = min(least, share); least == 0 {
-			return true, nil
+		if least = min(least, found.missing); least == 0 {
+			return found.load, nil
 		}
 	}
-	return false, nil
+	return 0, nil
 }
 
-// halfPass lets a load pass if at least half of the trials pass.
-func (b bench) halfPass(load float64, missing func(load float64) (float64, error)) (bool, error) {
-	return halfOf(b.rounds, func() (bool, error) {
-		share, err := missing(load)
-		return share == 0, err
+// halfPass lets a load pass if at least half of the trials pass, and returns the lowest load of them.
+func (b bench) halfPass(load float64, try func(load float64) (tried, error)) (reached float64, err error) {
+	reached = math.Inf(1)
+	passed, err := halfOf(b.rounds, func() (bool, error) {
+		found, err := try(load)
+		if found.missing == 0 {
+			reached = min(reached, found.load)
+		}
+		return found.missing == 0, err
 	})
+	if err != nil || !passed {
+		return 0, err
+	}
+	return reached, nil
 }
 
 // halfOf returns whether at least half of the trials pass. It makes no more of them than decide that.
@@ -107,12 +125,13 @@ func halfOf(rounds int, trial func() (bool, error)) (bool, error) {
 	return 2*passed >= rounds, nil
 }
 
-// missing returns which share of a load is missing in a trial.
-func (b bench) missing(framesPerSecond float64) (float64, error) {
+// try measures a load once.
+func (b bench) try(framesPerSecond float64) (tried, error) {
 	o, err := b.trial(framesPerSecond)
-	return missingOf(o), err
+	return tried{missingOf(o), framesPerSecond}, err
 }
 
+// missingOf returns which share of a load is missing in a trial.
 func missingOf(o measure.Outcome) float64 { return o.LossRatio() + o.UnsentRatio() }
 
 // moreTrials returns whether a load gets another trial, by how many it had and the least that was missing in one.

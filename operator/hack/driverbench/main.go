@@ -46,15 +46,16 @@ func main() {
 	ports := flag.String("ports", "", "for the part ports: two ports of this network namespace that a cable joins, such as eth1,eth2")
 	device := flag.String("device", "", "for the part ring: measure only devices whose name has this in it")
 	baseline := flag.String("baseline", "", "an older driverbench: run its part speed and this one's by turns, -rounds pairs, and print how many frames this driver brings for each of the older one's; no other part")
+	timeAll := flag.Bool("time-all", false, "for the part speed: time all of this driver's frames, and not a part of them, as drivers before ADR 0069 do")
 	strict := flag.Bool("strict", false, "fail where a line has the verdict FAIL")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
 	if *baseline != "" {
-		err = compareWith(ctx, *baseline, *rounds, *window)
+		err = compareWith(ctx, *baseline, *rounds, *window, *timeAll)
 	} else {
-		err = run(ctx, *parts, *ports, *device, *interrupts, *rounds, *window)
+		err = run(ctx, *parts, *ports, *device, *interrupts, *rounds, *window, *timeAll)
 	}
 	if err == nil && *strict && fails > 0 {
 		err = fmt.Errorf("%d lines have the verdict FAIL", fails)
@@ -75,11 +76,11 @@ var kinds = []struct {
 	{"direct veth", testpath.Direct, testpath.DirectApart},
 }
 
-func run(ctx context.Context, parts, ports, device string, interrupts, rounds int, window time.Duration) error {
+func run(ctx context.Context, parts, ports, device string, interrupts, rounds int, window time.Duration, timeAll bool) error {
 	fmt.Printf("%d CPUs; load average %s\n", runtime.NumCPU(), loadAverage())
 	if wanted(parts, "speed") {
 		for _, kind := range kinds {
-			if err := compareOn(ctx, kind.name, kind.together, kind.apart, rounds, window); err != nil {
+			if err := compareOn(ctx, kind.name, kind.together, kind.apart, rounds, window, timeAll); err != nil {
 				return err
 			}
 		}

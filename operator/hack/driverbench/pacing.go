@@ -101,9 +101,10 @@ func (p *pacedRounds) print(rate uint64, scheduling string, spin spinner) {
 	} else {
 		fmt.Printf("  driver, of %d undisturbed: %v\n", len(p.undisturbed), medianRound(p.undisturbed, pacedP99))
 	}
-	fmt.Printf("  spin, %s, of all %d: error p50 %d, p99 %d, max %d ns\n", spin.scheduling, len(p.spun), spun.P50Nanoseconds, spun.P99Nanoseconds, spun.MaxNanoseconds)
-	line := fmt.Sprintf("PACING rate=%d scheduling=%s p99 %d ns, spin p99 %d ns, ratio %.2f",
-		rate, scheduling, pacedP99(own), spun.P99Nanoseconds, float64(pacedP99(own))/float64(max(spun.P99Nanoseconds, 1)))
+	fmt.Printf("  spin, %s, of all %d: error %v\n", spin.scheduling, len(p.spun), errorWords(spun))
+	line := fmt.Sprintf("PACING rate=%d scheduling=%s p99 %d ns, spin p99 %d ns, ratio %.2f, above 1 us %.2f %%, spin %.2f %%",
+		rate, scheduling, pacedP99(own), spun.P99Nanoseconds, float64(pacedP99(own))/float64(max(spun.P99Nanoseconds, 1)),
+		own.gaps.Stamped.AbovePercent(), spun.AbovePercent())
 	if spin.why != "" {
 		line += fmt.Sprintf(" (spin is %s: %s)", spin.scheduling, spin.why)
 	}
@@ -145,9 +146,12 @@ type paced struct {
 
 func (p paced) String() string {
 	d := p.outcome.Directions[0]
-	return fmt.Sprintf("inter-departure error p50 %d, p99 %d, max %d ns (at the next port p50 %d, p99 %d, max %d ns); lateness p50 %d, p99 %d, max %d ns; sent %d of %d, lost %d",
-		p.gaps.Stamped.P50Nanoseconds, p.gaps.Stamped.P99Nanoseconds, p.gaps.Stamped.MaxNanoseconds,
-		p.gaps.Arrived.P50Nanoseconds, p.gaps.Arrived.P99Nanoseconds, p.gaps.Arrived.MaxNanoseconds,
+	return fmt.Sprintf("inter-departure error %v (at the next port %v); lateness p50 %d, p99 %d, max %d ns; sent %d of %d, lost %d",
+		errorWords(p.gaps.Stamped), errorWords(p.gaps.Arrived),
 		p.late.P50Nanoseconds, p.late.P99Nanoseconds, p.late.MaxNanoseconds,
 		d.SentFrames, d.IntendedFrames, d.LostFrames())
+}
+
+func errorWords(e recorder.Errors) string {
+	return fmt.Sprintf("p50 %d, p99 %d, p99.9 %d, max %d ns, above 1 us %.2f %%", e.P50Nanoseconds, e.P99Nanoseconds, e.P999Nanoseconds, e.MaxNanoseconds, e.AbovePercent())
 }

@@ -11,6 +11,7 @@ import (
 	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/statistics"
 	"vnfbench.io/operator/internal/testing/testpath"
+	"vnfbench.io/operator/internal/traffic/frames"
 	"vnfbench.io/operator/internal/traffic/xdp"
 )
 
@@ -69,6 +70,8 @@ type bench struct {
 type relative struct {
 	measure.Outcome
 	flatOut float64
+	// share is that of flatOut which its load was.
+	share float64
 	// steady says that the rates before and after it were alike.
 	steady bool
 }
@@ -98,7 +101,7 @@ func measureRing(ctx context.Context, device device, directions []measure.Direct
 	}
 	defer p.Close()
 	config := xdp.Config{Path: p.IPv4(directions...), Scheduling: xdp.RealTime, Threads: 1}
-	b := bench{ctx: ctx, rounds: rounds, name: fmt.Sprintf("%s, %d directions", device.name, len(directions))}
+	b := bench{ctx: ctx, rounds: rounds, name: ringName(device, len(directions))}
 	partly, err := b.flatOutOf(p, config)
 	if err != nil {
 		return err
@@ -110,8 +113,8 @@ func measureRing(ctx context.Context, device device, directions []measure.Direct
 		return err
 	}
 	b.d = d
-	fmt.Printf("%s: %s, %s, %d ns of the driver's own for each frame; load average %s\n",
-		b.name, d.Description().TransmitPath, d.Description().Scheduling, d.Description().FrameCostNanoseconds, loadAverage())
+	fmt.Printf("%s: %s, %s, %d ns to make, time and send a frame of %d bytes; load average %s\n",
+		b.name, d.Description().TransmitPath, d.Description().Scheduling, d.Description().FrameCostNanoseconds, frames.ProbeFrameBytes, loadAverage())
 	limit, err := b.limits(device.leastLimit, partly)
 	if err == nil {
 		err = b.overload(limit)
@@ -141,6 +144,11 @@ func measureRing(ctx context.Context, device device, directions []measure.Direct
 	return nil
 }
 
+// ringName returns what the lines of a device call it.
+func ringName(device device, directions int) string {
+	return fmt.Sprintf("%s, %d directions", device.name, directions)
+}
+
 // trial measures a load once.
 func (b bench) trial(framesPerSecond float64) (measure.Outcome, error) {
 	time.Sleep(ringPause)
@@ -163,13 +171,20 @@ func (b bench) at(share float64, window time.Duration) (r relative, err error) {
 		if err != nil {
 			return r, err
 		}
-		first, second := before.ForwardingFramesPerSecond(), after.ForwardingFramesPerSecond()
-		r.flatOut = max(first, second)
-		if r.steady = r.flatOut <= steadyFlatOut*min(first, second); r.steady {
+		if r = r.between(share, before.ForwardingFramesPerSecond(), after.ForwardingFramesPerSecond()); r.steady {
 			break
 		}
 	}
 	return r, nil
+}
+
+// between sets what arrives flat out to the higher of what arrived before and after a trial. The trial's load was a share of the
+// rate before it, so where the one after it is higher, the share of flat out is lower.
+func (r relative) between(share, before, after float64) relative {
+	r.flatOut = max(before, after)
+	r.share = share * before / r.flatOut
+	r.steady = r.flatOut <= steadyFlatOut*min(before, after)
+	return r
 }
 
 // trials measures a load several times.

@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // TestRises has delays pass that devices had, and those fail that no such device has.
 func TestRises(t *testing.T) {
@@ -20,6 +23,63 @@ func TestRises(t *testing.T) {
 	} {
 		if passed, want := rises(c.delays, c.limit); passed != c.want {
 			t.Errorf("%s: %v passed %v, want %s", name, c.delays, passed, want)
+		}
+	}
+}
+
+// TestBetween takes the share of a trial's load from the higher rate, and says when both are not alike.
+func TestBetween(t *testing.T) {
+	for _, c := range []struct {
+		before, after, share float64
+		steady               bool
+	}{{100, 103, 0.9 / 1.03, true}, {103, 100, 0.9, true}, {100, 100, 0.9, true}, {100, 104, 0.9 / 1.04, false}, {104, 100, 0.9, false}} {
+		r := relative{}.between(0.9, c.before, c.after)
+		if math.Abs(r.share-c.share) > 1e-9 || r.flatOut != max(c.before, c.after) || r.steady != c.steady {
+			t.Errorf("before %.0f, after %.0f: %+v", c.before, c.after, r)
+		}
+	}
+}
+
+// TestLimitBetween returns what the highest loads have reached, and not what was asked for.
+func TestLimitBetween(t *testing.T) {
+	const device = 0.9
+	for name, c := range map[string]struct {
+		reached func(load float64) float64
+		want    float64
+	}{
+		"a rate that stays":   {func(load float64) float64 { return load }, device},
+		"a rate that rises":   {func(load float64) float64 { return load / 1.02 }, device / 1.02},
+		"rises at its limit":  {func(load float64) float64 { return load / map[bool]float64{true: 1.03, false: 1}[load > 0.87] }, 0.87},
+		"nothing that passes": {func(float64) float64 { return 0 }, 0.2},
+	} {
+		b := bench{rounds: 1}
+		got, err := limitBetween(0.2, 1.2, func(load float64) (float64, error) {
+			return b.passes(load, func(load float64) (tried, error) {
+				if load > device {
+					return tried{missing: 0.2}, nil
+				}
+				return tried{load: c.reached(load)}, nil
+			})
+		})
+		if err != nil || got > c.want || got < c.want/limitStep/limitStep {
+			t.Errorf("%s: a limit of %.4f, want %.4f; %v", name, got, c.want, err)
+		}
+	}
+}
+
+// TestHalfPass returns the lowest load of the trials that passed, and none where fewer than half did.
+func TestHalfPass(t *testing.T) {
+	for _, c := range []struct {
+		trials []tried
+		want   float64
+	}{
+		{[]tried{{0, 0.9}, {0.1, 0.9}, {0, 0.88}, {0, 0.89}}, 0.88},
+		{[]tried{{0.1, 0.9}, {0, 0.88}, {0.1, 0.9}, {0.1, 0.9}}, 0},
+	} {
+		n := 0
+		got, err := bench{rounds: 5}.halfPass(0.9, func(float64) (tried, error) { n++; return c.trials[n-1], nil })
+		if got != c.want || err != nil {
+			t.Errorf("%v: %.2f, %v, want %.2f", c.trials, got, err, c.want)
 		}
 	}
 }

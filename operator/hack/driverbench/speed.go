@@ -30,7 +30,7 @@ type rate struct{ perSecond, perCPUSecond float64 }
 // compareOn makes the driver and its peers send by turns. Received frames are counted in the same
 // way for all: by the receiving port's counter, over the same time, with an XDP program that drops
 // them there.
-func compareOn(ctx context.Context, kind string, together, apart func() (*testpath.Path, error), rounds int, window time.Duration) error {
+func compareOn(ctx context.Context, kind string, together, apart func() (*testpath.Path, error), rounds int, window time.Duration, timeAll bool) error {
 	ours, err := together()
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func compareOn(ctx context.Context, kind string, together, apart func() (*testpa
 		return err
 	}
 	defer theirs.Close()
-	d, err := open(ctx, ours, xdp.Config{Path: ours.IPv4(measure.Forward)}, core)
+	d, err := open(ctx, ours, xdp.Config{Path: ours.IPv4(measure.Forward), TimeAll: timeAll}, core)
 	if err != nil {
 		return err
 	}
@@ -69,15 +69,15 @@ func compareOn(ctx context.Context, kind string, together, apart func() (*testpa
 				rates[p.name] = append(rates[p.name], got)
 			}
 		}
-		printSpeeds(kind, size, rates, reasons)
+		printSpeeds(kind, size, timedWords(timeAll), rates, reasons)
 	}
 	return nil
 }
 
 // printSpeeds prints the medians; a peer that failed in one round has none.
-func printSpeeds(kind string, size int, rates map[string][]rate, reasons map[string]error) {
+func printSpeeds(kind string, size int, timed string, rates map[string][]rate, reasons map[string]error) {
 	own := middle(rates["xdp"])
-	fmt.Printf("%s, one core, %d B, medians of %d; load average %s\n", kind, size, len(rates["xdp"]), loadAverage())
+	fmt.Printf("%s, one core, %d B, %s, medians of %d; load average %s\n", kind, size, timed, len(rates["xdp"]), loadAverage())
 	fmt.Printf("  xdp %.0f frames/s; for each second of CPU time %.0f\n", own.perSecond, own.perCPUSecond)
 	for _, p := range peers {
 		if err := reasons[p.name]; err != nil {
@@ -88,6 +88,14 @@ func printSpeeds(kind string, size int, rates map[string][]rate, reasons map[str
 		fmt.Printf("  %s %.0f frames/s ratio %.2f; for each second of CPU time %.0f ratio %.2f\n",
 			p.name, got.perSecond, own.perSecond/got.perSecond, got.perCPUSecond, own.perCPUSecond/got.perCPUSecond)
 	}
+}
+
+// timedWords says which of the driver's frames are timed.
+func timedWords(all bool) string {
+	if all {
+		return "all frames of the driver timed"
+	}
+	return "a part of the driver's frames timed"
 }
 
 func middle(rates []rate) rate {

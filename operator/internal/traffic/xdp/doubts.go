@@ -25,6 +25,10 @@ const (
 	// which stacks look for their neighbors.
 	foreignFrames = 100
 	foreignShare  = 0.001
+	// steadyAway is the longest time away after which frames are not taken for a burst, and burstTimes how many times its
+	// load a millisecond has at least that has one.
+	steadyAway = time.Millisecond
+	burstTimes = 2
 	// duplicateWindow is layout.h's WINDOW.
 	duplicateWindow = len(trafficState{}.Window[0])
 )
@@ -133,8 +137,8 @@ func (d *Driver) doubtFragments(all *frames.Doubts, o measure.DirectionOutcome) 
 func (d *Driver) doubtCores(all *frames.Doubts, trial measure.Trial, outcome measure.Outcome, away away, seen watched) {
 	budget := time.Duration(awayShare * float64(trial.Duration()) * float64(len(d.cpus)))
 	others := max(away.shared, away.others)
-	taker := ""
-	if d.blames(outcome, away) {
+	taker, blamed := "", d.blames(outcome, away)
+	if blamed || bursts(outcome, away) {
 		switch max(d.held.waited, seen.steal, others) {
 		case d.held.waited:
 			taker = measure.DoubtPreempted
@@ -145,12 +149,12 @@ func (d *Driver) doubtCores(all *frames.Doubts, trial measure.Trial, outcome mea
 		}
 	}
 	if d.held.waited > budget || taker == measure.DoubtPreempted {
-		all.Add(measure.DoubtPreempted, taker == measure.DoubtPreempted,
+		all.Add(measure.DoubtPreempted, blamed && taker == measure.DoubtPreempted,
 			"the transmit threads were preempted %d times and waited for their CPUs for %v of %v, %v at the longest; %d frames are missing",
 			d.held.times, d.held.waited, trial.Duration(), away.longest, lost(outcome))
 	}
 	if seen.steal > budget || taker == measure.DoubtSteal {
-		all.Add(measure.DoubtSteal, taker == measure.DoubtSteal, "the hypervisor held back the transmitting CPUs for %v of %v; %d frames are missing",
+		all.Add(measure.DoubtSteal, blamed && taker == measure.DoubtSteal, "the hypervisor held back the transmitting CPUs for %v of %v; %d frames are missing",
 			seen.steal, trial.Duration(), lost(outcome))
 	}
 	if what := d.starved(outcome); what != "" {
@@ -158,7 +162,7 @@ func (d *Driver) doubtCores(all *frames.Doubts, trial measure.Trial, outcome mea
 			"%s, and this kernel may have left network work of the transmitting CPUs to ksoftirqd, which never runs next to the real-time threads that send", what)
 	}
 	if float64(away.shared) > awayShare*float64(trial.Duration()) || taker == measure.DoubtSoftirq {
-		all.Add(measure.DoubtSoftirq, taker == measure.DoubtSoftirq,
+		all.Add(measure.DoubtSoftirq, blamed && taker == measure.DoubtSoftirq,
 			"the kernel took in packets of others on the transmitting CPUs, for up to %v of %v; %d frames are missing", others, trial.Duration(), lost(outcome))
 	}
 	if s := seen.softnet; s.dropped > 0 || float64(s.squeezed) > squeezesASecond*trial.Duration().Seconds() {
@@ -201,6 +205,22 @@ func (d *Driver) blames(outcome measure.Outcome, away away) bool {
 	for _, o := range outcome.Directions {
 		lost := o.LostFrames()
 		if lost > 0 && outcome.Overruns(o, away.all) && float64(lost) <= outcome.Overrun(o, away.all) && outcome.Explainable(o) >= (lost+1)/2 {
+			return true
+		}
+	}
+	return false
+}
+
+// bursts reports whether a device on the other side of the driver's ring may have lost frames because the ring gave it those of
+// a time away at once: its queues or policers may lose some of them, and none at a steady rate. The frames that are missing and
+// did not find the ring full are then no more than became due in the time away.
+func bursts(outcome measure.Outcome, away away) bool {
+	if outcome.RingFrames == 0 || away.longest <= steadyAway {
+		return false
+	}
+	for _, o := range outcome.Directions {
+		after := o.LostFrames() - outcome.Explainable(o)
+		if after > 0 && float64(after) <= outcome.Due(o, away.all) && float64(o.MostInMillisecond) >= burstTimes*outcome.Due(o, time.Millisecond) {
 			return true
 		}
 	}

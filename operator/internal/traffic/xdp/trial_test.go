@@ -23,6 +23,7 @@ type ended struct {
 	shared                  time.Duration
 	starves                 bool
 	longestDelay            time.Duration
+	most                    uint64
 }
 
 func (c ended) trial() measure.Trial {
@@ -42,6 +43,7 @@ func (c ended) driver() *Driver {
 	t := &d.state.Transmitters[0]
 	t.Schedule.FramesPerSecond = c.trial().IntendedFramesPerSecond
 	t.Arrived, t.Made, t.Overflow = c.arrived, c.made, c.overflow
+	t.MostInWindow = c.most
 	t.Away, t.LongestAway = uint64(c.gaps), uint64(c.gaps)
 	d.state.Histograms[0][histogramLateness][bucketOf(20_000)] = c.late
 	d.state.Receivers[0].Received, d.state.Receivers[0].LateArrivals = c.received, c.lateArrivals
@@ -69,6 +71,13 @@ func TestDoubts(t *testing.T) {
 		return func(c *ended) {
 			c.framesInASecond, c.arrived, c.made, c.received = fast, fast, fast-missing, fast-missing
 			c.overflow, c.waited, c.gaps = missing, away, away
+		}
+	}
+	// The device loses frames that the ring gave it, and up to "most" of them left in a millisecond, which has 100 at this load.
+	lostOf := func(lost, most uint64, away time.Duration) func(*ended) {
+		return func(c *ended) {
+			shortOf(0, away)(c)
+			c.received, c.most = fast-lost, most
 		}
 	}
 	for name, c := range map[string]struct {
@@ -143,6 +152,15 @@ func TestDoubts(t *testing.T) {
 			shortOf(0, 12*time.Millisecond)(c)
 			c.received -= 10
 		}), measure.DoubtPreempted, false},
+		"loss after a burst":                      {inline(lostOf(300, 200, 4*time.Millisecond)), measure.DoubtPreempted, false},
+		"more loss than the burst had":            {ended: inline(lostOf(500, 200, 4*time.Millisecond))},
+		"a burst of less than twice the load":     {ended: inline(lostOf(300, 199, 4*time.Millisecond))},
+		"loss next to a short stall":              {ended: inline(lostOf(50, 200, time.Millisecond))},
+		"loss where the ring is not the device's": {ended: whole(lostOf(300, 200, 4*time.Millisecond))},
+		"loss after a burst of stolen time": {inline(func(c *ended) {
+			lostOf(300, 200, 4*time.Millisecond)(c)
+			c.waited, c.seen.steal = 0, 5*time.Millisecond
+		}), measure.DoubtSteal, false},
 		"late arrivals":          {whole(func(c *ended) { c.lateArrivals = 3 }), measure.DoubtLateArrivals, false},
 		"frames without a trace": {inline(func(c *ended) { c.made, c.received = 990, 990 }), measure.DoubtUnaccounted, true},
 		"too late to be known":   {whole(func(c *ended) { c.beyond = 1 }), measure.DoubtUnaccounted, false},

@@ -94,9 +94,17 @@ type Pacing struct {
 
 // Errors are |gap - intended gap|. Percentiles are by nearest rank, exact.
 type Errors struct {
-	Gaps                                           int
-	P50Nanoseconds, P99Nanoseconds, MaxNanoseconds uint64
+	Gaps int
+	// Above counts the gaps that are off by more than Microsecond.
+	Above                                                           int
+	P50Nanoseconds, P99Nanoseconds, P999Nanoseconds, MaxNanoseconds uint64
 }
+
+// Microsecond is the largest error of a gap that is not in Errors.Above.
+const Microsecond = 1000
+
+// AbovePercent returns which share of the gaps is off by more than Microsecond.
+func (e Errors) AbovePercent() float64 { return 100 * float64(e.Above) / float64(max(1, e.Gaps)) }
 
 // Pacing summarizes the recording.
 func (r *Recorder) Pacing(framesPerSecond uint64) Pacing {
@@ -130,6 +138,10 @@ func GapErrors(times []uint64, framesPerSecond uint64) Errors {
 		all = append(all, uint64(max(off, -off)))
 	}
 	slices.Sort(all)
-	rank := func(percent int) uint64 { return all[(len(all)*percent+99)/100-1] }
-	return Errors{Gaps: len(all), P50Nanoseconds: rank(50), P99Nanoseconds: rank(99), MaxNanoseconds: all[len(all)-1]}
+	rank := func(perMille int) uint64 { return all[(len(all)*perMille+999)/1000-1] }
+	within, _ := slices.BinarySearch(all, Microsecond+1)
+	return Errors{
+		Gaps: len(all), Above: len(all) - within,
+		P50Nanoseconds: rank(500), P99Nanoseconds: rank(990), P999Nanoseconds: rank(999), MaxNanoseconds: all[len(all)-1],
+	}
 }
