@@ -271,10 +271,8 @@ push-trex: $(CRANE) ## Push what `make trex-image` has built to REGISTRY/vnfbenc
 
 install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guests'.
 	@$(LAB) load $(foreach name,$(IMAGES) $(if $(filter 1,$(KUBEVIRT)),$(GUEST_IMAGES)),$(BIN)/images/$(name).tar)
+	@LAB=$(LAB) test/scripts/archive-volume.sh
 	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/scripts/image-tag.sh); \
-	: "A claim that was deleted leaves its volume, which only the same claim may take again."; \
-	[ "$$($(LAB) kubectl -- get persistentvolume vnfbench-archive -o jsonpath={.status.phase})" != Released ] || \
-	  $(LAB) kubectl -- patch persistentvolume vnfbench-archive --type merge -p '{"spec":{"claimRef":{"uid":null,"resourceVersion":null}}}' >/dev/null; \
 	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
 	  --set-string image.tag=$$tag --set image.registry=localhost --set results.enabled=true --set results.archive.persistence.storageClass=- --wait --timeout 3m >/dev/null && \
 	echo "vnfbench $$tag is installed in namespace $(NAMESPACE)"

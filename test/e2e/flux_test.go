@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,6 +57,8 @@ func TestFlux(t *testing.T) {
 		{"DoesNotWaitForAnOldRun", (*flux).doesNotWait},
 		{"MeasuresAnotherImage", (*flux).measuresAnotherImage},
 		{"NotifiesOfARegression", (*flux).notifies},
+		{"PassesWhenItIsAccepted", (*flux).passesWhenAccepted},
+		{"KeepsWhatANightLeaves", (*flux).keepsNights},
 	} {
 		began := time.Now()
 		passed := t.Run(part.name, func(t *testing.T) {
@@ -256,7 +259,7 @@ func (f *flux) anotherImage(t *testing.T) string {
 			t.Fatalf("lab %s: %s", args[0], out)
 		}
 	}
-	for _, image := range []string{"manager", "measurer", "endpoint", "neighbor"} {
+	for _, image := range []string{"manager", "measurer", "endpoint", "neighbor", "results"} {
 		from := "localhost/vnfbench/" + image + ":"
 		if out, code := command(t, os.Getenv("LAB"), "shell", "--", "ctr", "--namespace", "k8s.io", "images", "tag", "--force", from+old, from+f.tag); code != 0 {
 			t.Fatalf("tagging %s: %s", from+old, out)
@@ -313,6 +316,48 @@ func (f *flux) notifies(t *testing.T) {
 		t.Fatalf("the Kustomization has %s, and the suite %v, want %s: %+v", k, c, v1alpha1.ReasonRegressionFound, suite.Status.Regression)
 	}
 	t.Logf("suite: %s\nKustomization: %s\nweb hook: %s", c.Message, k, f.hook.until(t, fluxSuites, "BenchmarkSuite/"+benchNamespace+"/watched"))
+}
+
+// passesWhenAccepted commits that the regression is wanted. No other commit has made the Kustomization ready.
+func (f *flux) passesWhenAccepted(t *testing.T) {
+	f.write(t, "README.md", "Nothing that is measured.\n")
+	f.push(t, "A commit that accepts nothing")
+	f.look(t)
+	f.until(t, fluxSuites, 2*onceLooked, "failed", func(k *kustomization) bool { return k.failedOf(f.commit(t)) })
+	f.edit(t, "config/gitops/bench/suites/watched.yaml", "regression: {", `regression: {acknowledgements: [{kind: Accepted, revision: r3, note: The rules are wanted}], `)
+	f.push(t, "Accept the rules of r3")
+	f.look(t)
+	f.until(t, fluxSuites, 2*onceLooked, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
+}
+
+// keepsNights switches on the archive by the command of the page, and makes a night of the suite a minute: an execution beyond the limit of history is
+// deleted when its run is archived. Its figures stay in the cluster, and its document in the archive.
+func (f *flux) keepsNights(t *testing.T) {
+	first := runsOf(t, benchNamespace, "nightly-1")
+	if len(first) != 1 {
+		t.Fatalf("nightly-1 has %d runs, want 1", len(first))
+	}
+	f.nightly.Run(t, "Keep and notify", 0, "results: {enabled: true}", `results: {enabled: true, archive: {persistence: {storageClass: "-"}}}`)
+	f.look(t)
+	f.edit(t, "config/gitops/bench/suites/nightly.yaml", "  runOn: Revision\n", "  schedule: \"* * * * *\"\n  succeededHistoryLimit: 2\n  runOn: Revision\n")
+	f.push(t, "A night takes a minute")
+	f.look(t)
+	untilGone(t, &v1alpha1.BenchmarkSuiteRun{ObjectMeta: metav1.ObjectMeta{Namespace: benchNamespace, Name: "nightly-1"}})
+	untilGone(t, &first[0])
+
+	nights := &v1alpha1.BenchmarkSuiteRunList{}
+	must(t, cluster.List(t.Context(), nights, client.InNamespace(benchNamespace), client.MatchingLabels{v1alpha1.LabelTrigger: string(v1alpha1.TriggerSchedule)}))
+	if len(nights.Items) == 0 {
+		t.Error("the schedule has made no execution")
+	}
+	if len(keptOf(t, benchNamespace, v1alpha1.LabelSuiteRun, "nightly-1")) == 0 {
+		t.Error("no figure of the execution that was deleted is left")
+	}
+	viewer(t, benchNamespace, "reader")
+	site := openUI(t, benchNamespace, "reader")
+	if code, body := get(t, site+"runs/"+benchNamespace+"/"+string(first[0].UID)); code != http.StatusOK || !strings.Contains(body, "<svg") {
+		t.Errorf("the page of the run that was deleted answers %d:\n%.2000s", code, body)
+	}
 }
 
 // measureAgain runs the commands of the page after a commit of what is measured, and returns the name of the new run.

@@ -26,14 +26,8 @@ import (
 func TestResultsPage(t *testing.T) {
 	ns := namespace(t)
 	testbed(t, ns)
-	for _, account := range []string{"reader", "stranger"} {
-		must(t, cluster.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: account}}))
-	}
-	must(t, cluster.Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "reader"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "vnfbench-viewer"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns, Name: "reader"}},
-	}))
+	account(t, ns, "stranger")
+	viewer(t, ns, "reader")
 	apply(t, ns, shortRun("shown", eightSeconds))
 	run := ends(t, ns, "shown", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	run = until(t, ns, "shown", stepTimeout, "archived", func(run *v1alpha1.BenchmarkRun) bool {
@@ -69,6 +63,23 @@ func TestResultsPage(t *testing.T) {
 	if code, body := get(t, site+"runs/"+ns+"/"+uid); code != http.StatusOK || !strings.Contains(body, "<svg") {
 		t.Errorf("after the run was deleted its page answers %d", code)
 	}
+}
+
+// account makes a service account.
+func account(t *testing.T, ns, name string) {
+	t.Helper()
+	must(t, cluster.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}))
+}
+
+// viewer makes a service account that may see the runs of its namespace.
+func viewer(t *testing.T, ns, name string) {
+	t.Helper()
+	account(t, ns, name)
+	must(t, cluster.Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "vnfbench-viewer"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns, Name: name}},
+	}))
 }
 
 // openUI runs the plugin's ui with the token of an account until the test's end, and returns the address of its pages.

@@ -19,6 +19,8 @@ flux=$("$LAB" flux) || status=$?
 archives=()
 for name in $IMAGES; do archives+=("$BIN/images/$name.tar"); done
 "$LAB" load "${archives[@]}" "$flux"/*.tar
+export LAB
+test/scripts/archive-volume.sh
 kubectl() { "$LAB" kubectl -- "$@"; }
 kubectl apply --server-side --force-conflicts -f "$flux/flux.yaml" >/dev/null
 kubectl -n flux-system rollout status deployment --timeout=5m
