@@ -10,8 +10,8 @@ import posixpath
 import re
 from pathlib import Path
 
-from mkdocs.exceptions import ConfigurationError
-from mkdocs.structure.files import File, InclusionLevel
+from properdocs.exceptions import ConfigurationError
+from properdocs.structure.files import File, InclusionLevel
 
 TOP = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s#]+)(#[^()\s]*)?\)")

@@ -121,7 +121,7 @@ func Root(t *testing.T) string {
 	t.Helper()
 	path, err := os.Getwd()
 	for err == nil {
-		if _, missing := os.Stat(filepath.Join(path, "mkdocs.yml")); missing == nil {
+		if _, missing := os.Stat(filepath.Join(path, "properdocs.yml")); missing == nil {
 			return path
 		}
 		if filepath.Dir(path) == path {
