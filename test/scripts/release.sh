@@ -9,7 +9,7 @@
 #   ARCHITECTURES      of the images; amd64 and arm64
 #   PLUGIN_PLATFORMS   of the plugin; linux and darwin, each on amd64 and arm64
 #   REGISTRY           that the manifests without Helm and the chart's annotations name
-#   SOURCE_URL         of the repository, for the chart
+#   SOURCE_URL         of the repository, for the chart and krew's manifest
 #   RELEASE_URL        where the files will lie, for krew's manifest
 #   SOURCE_DATE_EPOCH  the time of the release; the commit's
 #   DIRTY=1            take a tree with changes that no commit has
@@ -81,7 +81,8 @@ kind: Plugin
 metadata:
   name: vnfbench
 spec:
-  version: v$version
+  version: v$version${SOURCE_URL:+
+  homepage: $SOURCE_URL}
   shortDescription: Make network function benchmarks and read their results
   description: |
     Checks a cluster and manifests, makes BenchmarkRuns and follows them to their end,

@@ -123,7 +123,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- /* vnfbench.image takes a list: the root context and the image's name. */ -}}
 {{- define "vnfbench.image" -}}
 {{- $root := index . 0 }}{{- $name := index . 1 }}{{- $image := $root.Values.image }}
-{{- $registry := required "image.registry is required: the registry that holds the images, such as registry.example.com/lab (see docs/how-to/install.md)" $image.registry }}
+{{- $registry := required "image.registry is required: the registry that holds the images, such as registry.example.com/lab (see how-to/install.md of the vnfbench documentation)" $image.registry }}
 {{- $digest := index $image.digests $name }}
 {{- printf "%s/%s/%s" $registry $image.repository $name }}{{ if $digest }}@{{ $digest }}{{ else }}:{{ $image.tag | default $root.Chart.AppVersion }}{{ end }}
 {{- end }}

@@ -52,8 +52,8 @@ func newCollectCommand(streams genericiooptions.IOStreams, connect func() (*clus
 		Use:   "collect RUN",
 		Short: "Pack what helps to explain a run, without secrets",
 		Long:  collectHelp,
-		Example: "  kubectl vnfbench collect router-pod\n" +
-			"  kubectl vnfbench collect router-pod --output-file fault.tar.gz",
+		Example: "  kubectl vnfbench collect router\n" +
+			"  kubectl vnfbench collect router --output-file fault.tar.gz",
 		Args:              runName,
 		ValidArgsFunction: completeRuns(connect),
 		RunE: func(command *cobra.Command, args []string) error {

@@ -61,11 +61,11 @@ func newCompareCommand(streams genericiooptions.IOStreams, connect func() (*clus
 		Use:   "compare [RUN | DOCUMENT | FOLDER/]... [-l SELECTOR]...",
 		Short: "Set the results of runs side by side",
 		Long:  compareHelp,
-		Example: "  kubectl vnfbench compare router-pod router-vm-virtio router-vm-e1000\n" +
+		Example: "  kubectl vnfbench compare router-as-pod router-as-vm-virtio router-as-vm-e1000\n" +
 			"  kubectl vnfbench compare -l version=1.4 -l version=1.5\n" +
 			"  kubectl vnfbench compare -l vnfbench.io/suite=nightly,vnfbench.io/cell=pod-64 --group-by vnfbench.io/suite-run\n" +
 			"  kubectl vnfbench compare ./before/ ./after/ --adjust holm\n" +
-			"  kubectl vnfbench compare last-year.json.zst router-pod\n" +
+			"  kubectl vnfbench compare last-year.json.zst router\n" +
 			"  kubectl vnfbench compare before after -o csv --output-file change.csv\n" +
 			"  kubectl vnfbench compare before after -o html --output-file change.html",
 		Args:              func(_ *cobra.Command, args []string) error { return c.checkNames(args) },

@@ -37,9 +37,9 @@ func newDistributionCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "distribution DOCUMENT",
 		Short: "Write any percentile of the delays",
 		Long:  distributionHelp,
-		Example: "  kubectl vnfbench distribution router-pod.json.zst --size 64 --load pdr50 --percentiles 75,99.5\n" +
-			"  kubectl vnfbench distribution router-pod.json.zst --load idle --cdf --output-file idle.csv\n" +
-			"  kubectl vnfbench distribution router-pod.json.zst --load pdr50 --slots",
+		Example: "  kubectl vnfbench distribution router.json.zst --size 64 --load pdr50 --percentiles 75,99.5\n" +
+			"  kubectl vnfbench distribution router.json.zst --load idle --cdf --output-file idle.csv\n" +
+			"  kubectl vnfbench distribution router.json.zst --load pdr50 --slots",
 		Args: documentName,
 		RunE: func(_ *cobra.Command, args []string) error {
 			selection, err := d.selection()

@@ -32,8 +32,8 @@ func newExportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 		Use:   "export RUN",
 		Short: "Write the result document of a run to a file",
 		Long:  exportHelp,
-		Example: "  kubectl vnfbench export router-pod\n" +
-			"  kubectl vnfbench export router-pod --output-file results/2026-router.json.zst\n" +
+		Example: "  kubectl vnfbench export router\n" +
+			"  kubectl vnfbench export router --output-file results/2026-router.json.zst\n" +
 			"  kubectl vnfbench report results/2026-router.json.zst",
 		Args:              runName,
 		ValidArgsFunction: completeRuns(connect),

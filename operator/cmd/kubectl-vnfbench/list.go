@@ -27,8 +27,8 @@ const listHelp = `List runs with their phase, their first figures and the doubts
 The figures are those of "kubectl get benchmarkruns": the throughput of the first size
 and goal, and the 99th percentile of the delay. ">=" before a figure says that the device
 may do better, "<=" that it may do worse, and "?" after it that it is in doubt. DOUBTS
-has the codes of all doubts and warnings of the run: docs/concepts/warnings.md explains
-them.`
+has the codes of all doubts and warnings of the run: concepts/warnings.md of the vnfbench
+documentation explains them.`
 
 // listing is what the user asks for.
 type listing struct {

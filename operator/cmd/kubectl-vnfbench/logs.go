@@ -46,9 +46,9 @@ func newLogsCommand(streams genericiooptions.IOStreams, connect func() (*cluster
 		Use:   "logs RUN",
 		Short: "Write the logs of a run's pods",
 		Long:  logsHelp,
-		Example: "  kubectl vnfbench logs router-pod\n" +
-			"  kubectl vnfbench logs router-pod --component measurer --follow\n" +
-			"  kubectl vnfbench logs router-pod --previous --tail 100",
+		Example: "  kubectl vnfbench logs router\n" +
+			"  kubectl vnfbench logs router --component measurer --follow\n" +
+			"  kubectl vnfbench logs router --previous --tail 100",
 		Args:              runName,
 		ValidArgsFunction: completeRuns(connect),
 		RunE: func(command *cobra.Command, args []string) error {

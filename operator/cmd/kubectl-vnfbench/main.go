@@ -110,7 +110,7 @@ func newCommandWith(streams genericiooptions.IOStreams, flags *genericclioptions
 	return command
 }
 
-// runName accepts exactly one name of a run: "router-pod".
+// runName accepts exactly one name of a run: "router".
 func runName(_ *cobra.Command, args []string) error {
 	if len(args) != 1 || args[0] == "" {
 		return fmt.Errorf("give the name of exactly one BenchmarkRun, not %d; `kubectl get benchmarkruns` lists them", len(args))

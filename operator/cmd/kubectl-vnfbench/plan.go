@@ -78,7 +78,7 @@ func newPlanCommand(streams genericiooptions.IOStreams, connect func() (*cluster
 		Use:   "plan {RUN | FILE}",
 		Short: "Show nodes, pods, addresses and duration of a run",
 		Long:  planHelp,
-		Example: "  kubectl vnfbench plan router-pod\n" +
+		Example: "  kubectl vnfbench plan router\n" +
 			"  kubectl vnfbench plan router.yaml\n" +
 			"  cat testbed.yaml router.yaml | kubectl vnfbench plan - --offline",
 		Args:              runOrFile,

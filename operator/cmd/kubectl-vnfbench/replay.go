@@ -35,7 +35,7 @@ func newReplayCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:     "replay DOCUMENT",
 		Short:   "Work out the figures of a document again",
 		Long:    replayHelp,
-		Example: "  kubectl vnfbench export router-pod\n  kubectl vnfbench replay router-pod.json.zst --figures",
+		Example: "  kubectl vnfbench export router\n  kubectl vnfbench replay router.json.zst --figures",
 		Args:    documentName,
 		RunE: func(_ *cobra.Command, args []string) error {
 			doc, err := readDocument(args[0], streams.In)

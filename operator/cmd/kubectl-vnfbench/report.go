@@ -47,11 +47,11 @@ func newReportCommand(streams genericiooptions.IOStreams, connect func() (*clust
 		Use:   "report {RUN | DOCUMENT | suite/NAME | suiterun/NAME}",
 		Short: "Write the result of a run or of a suite",
 		Long:  reportHelp,
-		Example: "  kubectl vnfbench report router-pod\n" +
-			"  kubectl vnfbench report router-pod -o junit --output-file junit.xml\n" +
-			"  kubectl vnfbench report router-pod -o csv --trials\n" +
-			"  kubectl vnfbench report router-pod.json.zst -o markdown\n" +
-			"  kubectl vnfbench report router-pod -o html --output-file router-pod.html\n" +
+		Example: "  kubectl vnfbench report router\n" +
+			"  kubectl vnfbench report router -o junit --output-file junit.xml\n" +
+			"  kubectl vnfbench report router -o csv --trials\n" +
+			"  kubectl vnfbench report router.json.zst -o markdown\n" +
+			"  kubectl vnfbench report router -o html --output-file router.html\n" +
 			"  kubectl vnfbench report suite/nightly -o markdown\n" +
 			"  kubectl vnfbench report suite/nightly -o html --output-file nightly.html\n" +
 			"  kubectl vnfbench report suiterun/nightly-7 -o junit",

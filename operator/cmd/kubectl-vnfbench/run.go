@@ -162,7 +162,7 @@ func newRerunCommand(streams genericiooptions.IOStreams, connect func() (*cluste
 		Use:               "rerun RUN",
 		Short:             "Create a run with the experiment of another one",
 		Long:              rerunHelp,
-		Example:           "  kubectl vnfbench rerun router-pod --watch\n  kubectl vnfbench rerun router-pod --name router-pod-tuned",
+		Example:           "  kubectl vnfbench rerun router --watch\n  kubectl vnfbench rerun router --name router-tuned",
 		Args:              runName,
 		ValidArgsFunction: completeRuns(connect),
 		RunE: func(command *cobra.Command, args []string) error {

@@ -28,14 +28,14 @@ A run waits for its Testbed as a new one does.`
 func newSuspendCommand(streams genericiooptions.IOStreams, connect func() (*cluster, error)) *cobra.Command {
 	return suspending(streams, connect, true, &cobra.Command{
 		Use: "suspend {RUN | suite/NAME | suiterun/NAME}", Short: "Stop a run where it is, and release its Testbed", Long: suspendHelp,
-		Example: "  kubectl vnfbench suspend router-pod\n  kubectl vnfbench suspend suite/nightly",
+		Example: "  kubectl vnfbench suspend router\n  kubectl vnfbench suspend suite/nightly",
 	})
 }
 
 func newResumeCommand(streams genericiooptions.IOStreams, connect func() (*cluster, error)) *cobra.Command {
 	return suspending(streams, connect, false, &cobra.Command{
 		Use: "resume {RUN | suite/NAME | suiterun/NAME}", Short: "Continue a run that is suspended", Long: resumeHelp,
-		Example: "  kubectl vnfbench resume router-pod\n  kubectl vnfbench resume suite/nightly",
+		Example: "  kubectl vnfbench resume router\n  kubectl vnfbench resume suite/nightly",
 	})
 }
 

@@ -38,7 +38,7 @@ func newValidateCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Check manifests without a cluster",
 		Long:  validateHelp,
 		Example: "  kubectl vnfbench validate testbed.yaml router.yaml\n" +
-			"  kubectl vnfbench validate config/samples\n" +
+			"  kubectl vnfbench validate manifests/\n" +
 			"  kustomize build . | kubectl vnfbench validate - -o json",
 		Args:              someFiles,
 		ValidArgsFunction: completeManifests,

@@ -29,7 +29,7 @@ func newWatchCommand(streams genericiooptions.IOStreams, connect func() (*cluste
 		Use:               "watch RUN",
 		Short:             "Follow a run until it has ended",
 		Long:              watchHelp,
-		Example:           "  kubectl vnfbench watch router-pod --timeout 30m",
+		Example:           "  kubectl vnfbench watch router --timeout 30m",
 		Args:              runName,
 		ValidArgsFunction: completeRuns(connect),
 		RunE: func(command *cobra.Command, args []string) error {

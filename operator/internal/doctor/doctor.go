@@ -105,6 +105,9 @@ var checks = []struct {
 	{"testbeds", testbeds},
 }
 
+// documentation follows the name of a page. Who has the plugin or the chart alone has no folder of this repository.
+const documentation = " of the vnfbench documentation"
+
 // Examine returns one finding for each check.
 func Examine(facts Facts) []Finding {
 	out := make([]Finding, 0, len(checks))

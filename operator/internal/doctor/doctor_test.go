@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -84,6 +85,9 @@ func TestHealthyCluster(t *testing.T) {
 		t.Errorf("%d findings of %d checks, and Failed is %t", len(findings), len(checks), Failed(findings))
 	}
 }
+
+// foldersOfTheRepository are in no archive of the plugin and in no chart.
+var foldersOfTheRepository = regexp.MustCompile(`\b(docs|config|charts|test|operator)/`)
 
 // TestFindings changes one thing of a healthy cluster at a time, and checks what the check says that looks at it.
 func TestFindings(t *testing.T) {
@@ -196,6 +200,11 @@ func TestFindings(t *testing.T) {
 			t.Fatalf("%s: there is no check %s", name, test.check)
 		}
 		got := findings[i]
+		for _, f := range findings {
+			if folder := foldersOfTheRepository.FindString(f.Found + " " + f.Remedy); folder != "" {
+				t.Errorf("%s: %+v names %s, which a user of the plugin alone does not have", name, f, folder)
+			}
+		}
 		if got.Result != test.want || !strings.Contains(got.Found, test.found) || (got.Remedy == "") != (test.want == OK) {
 			t.Errorf("%s: %+v, want %s with %q", name, got, test.want, test.found)
 		}

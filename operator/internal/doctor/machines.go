@@ -15,6 +15,9 @@ import (
 // oldestKubeVirt is the oldest version that docs/how-to/virtual-machines.md names.
 var oldestKubeVirt = version.MustParseGeneric("1.7.0")
 
+// machinesGuide says where virtual machines are explained.
+const machinesGuide = "see how-to/virtual-machines.md" + documentation
+
 const (
 	kvmDevice   corev1.ResourceName = "devices.kubevirt.io/kvm"
 	vhostDevice corev1.ResourceName = "devices.kubevirt.io/vhost-net"
@@ -27,18 +30,17 @@ func kubeVirt(f Facts) Finding {
 			wanting = append(wanting, f.Testbeds.Value[i].Name)
 		}
 	}
-	const guide = "docs/how-to/virtual-machines.md"
 	switch has, err := f.has(kubeVirtVersion, "kubevirts"); {
 	case err != nil:
 		return unanswered(err, "read the API server's discovery")
 	case !has && len(wanting) > 0:
-		return found(Fail, "install KubeVirt 1.7 or newer: "+guide, "Testbed %s offers ports of virtual machines, and KubeVirt is not installed", excerpt.List(wanting, ", "))
+		return found(Fail, "install KubeVirt 1.7 or newer: "+machinesGuide, "Testbed %s offers ports of virtual machines, and KubeVirt is not installed", excerpt.List(wanting, ", "))
 	case !has:
 		return fine("not installed: functions run in pods alone")
 	case f.KubeVirts.Err != nil:
 		return unanswered(f.KubeVirts.Err, "list kubevirts of all namespaces")
 	case len(f.KubeVirts.Value) == 0:
-		return found(Warning, "apply a KubeVirt resource: "+guide, "the kinds are there, and no KubeVirt resource is")
+		return found(Warning, "apply a KubeVirt resource: "+machinesGuide, "the kinds are there, and no KubeVirt resource is")
 	}
 	k := &f.KubeVirts.Value[0]
 	current := k.Status.ObservedKubeVirtVersion
@@ -84,7 +86,7 @@ func (f Facts) machines(k *kubevirtv1.KubeVirt, what string) Finding {
 	case len(takes) == 0:
 		return found(Fail, "look at the pods of virt-handler: it sets the label "+kubevirtv1.NodeSchedulable+"=true on nodes", "%s, and no node that takes runs takes virtual machines", what)
 	case emulates && len(withoutKVM) > 0:
-		doubt("compare no figures of virtual machines: docs/how-to/virtual-machines.md", "the processor is emulated (useEmulation) where /dev/kvm is absent: %s", excerpt.List(withoutKVM, ", "))
+		doubt("compare no figures of virtual machines: "+machinesGuide, "the processor is emulated (useEmulation) where /dev/kvm is absent: %s", excerpt.List(withoutKVM, ", "))
 	case len(withoutKVM) > 0:
 		doubt("switch on VT-x or AMD-V, and load kvm_intel or kvm_amd", "no /dev/kvm on %s", excerpt.List(withoutKVM, ", "))
 	}

@@ -58,6 +58,9 @@ func nodes(f Facts) Finding {
 	return fine("%d of %s can take runs", len(usable), plural(len(f.Nodes.Value), "node"))
 }
 
+// tuning says where the settings of nodes are explained.
+const tuning = "see how-to/tune-a-node.md" + documentation
+
 // oldestKernel is the first that sends live frames by BPF_PROG_RUN, as docs/how-to/install.md says.
 var oldestKernel = version.MustParseGeneric("5.18.0")
 
@@ -130,7 +133,7 @@ func cpuManagers(f Facts) Finding {
 			unread, why = append(unread, node.Name), answer.Err
 		}
 	}
-	const remedy = "for figures that are as steady as the node allows, set the kubelet's cpuManagerPolicy: static, and whole CPUs in the Testbed's spec.generator.cpu: docs/how-to/tune-a-node.md"
+	const remedy = "for figures that are as steady as the node allows, set the kubelet's cpuManagerPolicy: static, and whole CPUs in the Testbed's spec.generator.cpu: " + tuning
 	switch {
 	case len(shared) > 0 && f.wantsCores():
 		return found(Fail, remedy, "a Testbed asks for dedicated cores (spec.generator.xdp.scheduling RealTime, or spec.generator.trex.mode DPDK), and the CPU manager is not static on %s", excerpt.List(shared, ", "))
@@ -184,7 +187,7 @@ func platforms(f Facts) Finding {
 	case len(read) == 0:
 		return found(Unknown, "make a run: its observer reads governors, turbo, isolated CPUs and more of the node", "no run has read a node yet")
 	case len(doubts) > 0:
-		return found(Warning, "figures may be unsteady: docs/how-to/tune-a-node.md", "%s", excerpt.List(doubts, "; "))
+		return found(Warning, "figures may be unsteady: "+tuning, "%s", excerpt.List(doubts, "; "))
 	}
 	return fine("what runs have read of %s makes no figure unsteady", excerpt.List(read, ", "))
 }
@@ -194,7 +197,7 @@ func hugePages(f Facts) Finding {
 		return unanswered(f.Nodes.Err, listNodes)
 	}
 	if lacking := f.lacking(v1alpha1.ReasonInsufficientHugepages); lacking != "" {
-		return found(Fail, "set them aside when the node starts: docs/how-to/tune-a-node.md", "%s", lacking)
+		return found(Fail, "set them aside when the node starts: "+tuning, "%s", lacking)
 	}
 	pools := f.offered(func(name corev1.ResourceName) bool {
 		return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
@@ -210,7 +213,7 @@ func devicePlugins(f Facts) Finding {
 		return unanswered(f.Nodes.Err, listNodes)
 	}
 	if lacking := f.lacking(v1alpha1.ReasonResourceMissing); lacking != "" {
-		return found(Fail, "make the virtual functions, and let the device plugin offer them: docs/how-to/sriov.md", "%s", lacking)
+		return found(Fail, "make the virtual functions, and let the device plugin offer them: see how-to/sriov.md"+documentation, "%s", lacking)
 	}
 	pools := f.offered(func(name corev1.ResourceName) bool {
 		return strings.Contains(string(name), "/") && !strings.HasPrefix(string(name), "devices.kubevirt.io/")

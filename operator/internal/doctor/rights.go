@@ -89,7 +89,7 @@ func rightsOf(purpose Purpose) func(Facts) Finding {
 		case number == 0:
 			return found(Unknown, "look at `kubectl auth can-i --list`", "the rights were not asked for")
 		case purpose == ToRun:
-			return found(Fail, "ask for edit in namespace "+f.Namespace+", and for the ClusterRole vnfbench-viewer by a ClusterRoleBinding: docs/how-to/install.md", "%s", what)
+			return found(Fail, "ask for edit in namespace "+f.Namespace+", and for the ClusterRole vnfbench-viewer by a ClusterRoleBinding: see how-to/install.md"+documentation, "%s", what)
 		case purpose == ToRead:
 			return found(Warning, "ask for view in namespace "+f.Namespace+"; without it reports leave out the trials", "%s", what)
 		case f.installed():

@@ -61,7 +61,7 @@ func admissionPolicies(f Facts) Finding {
 var ourResources = []string{"benchmarkmeasurements", "benchmarkruns", "benchmarksuiteruns", "benchmarksuites", "testbeds"}
 
 // install says how to install the operator.
-const install = "install the chart: docs/how-to/install.md"
+const install = "install the chart: see how-to/install.md" + documentation
 
 func kinds(f Facts) Finding {
 	var missing []string
@@ -80,7 +80,7 @@ func kinds(f Facts) Finding {
 	case len(ourResources):
 		return found(Warning, install, "vnfbench is not installed")
 	}
-	return found(Fail, "apply all CustomResourceDefinitions of the operator's version: docs/how-to/upgrade.md", "the API server lacks %s", strings.Join(missing, ", "))
+	return found(Fail, "apply all CustomResourceDefinitions of the operator's version: see how-to/upgrade.md"+documentation, "the API server lacks %s", strings.Join(missing, ", "))
 }
 
 func operators(f Facts) Finding {
@@ -129,7 +129,7 @@ func images(f Facts) Finding {
 	case f.Operators.Err != nil:
 		return unanswered(f.Operators.Err, "list Deployments of all namespaces")
 	case len(f.Operators.Value) == 0:
-		return found(Unknown, "push the images to a registry that the nodes reach: docs/how-to/install.md", "the operator is not installed, so its images are not known")
+		return found(Unknown, "push the images to a registry that the nodes reach: see how-to/install.md"+documentation, "the operator is not installed, so its images are not known")
 	case f.Nodes.Err != nil:
 		return unanswered(f.Nodes.Err, "list nodes")
 	}
@@ -168,7 +168,7 @@ func testbeds(f Facts) Finding {
 	case f.Testbeds.Err != nil:
 		return unanswered(f.Testbeds.Err, "list testbeds: bind them the ClusterRole vnfbench-viewer")
 	case len(f.Testbeds.Value) == 0:
-		return found(Warning, "apply one, such as config/samples/testbed.yaml", "the cluster has no Testbed")
+		return found(Warning, "apply one, such as the one in the chart's notes: `helm get notes RELEASE -n NAMESPACE`", "the cluster has no Testbed")
 	}
 	var ready, notReady []string
 	for _, t := range f.Testbeds.Value {
@@ -201,7 +201,7 @@ func storageClass(f Facts) Finding {
 			}
 		}
 	}
-	const use = "only the results service needs one, on a volume: name one in the chart's values, or archive into a bucket (docs/how-to/archive.md)"
+	const use = "only the results service needs one, on a volume: name one in the chart's values, or archive into a bucket: see how-to/archive.md" + documentation
 	if len(f.StorageClasses.Value) == 0 {
 		return found(Warning, use, "the cluster has no StorageClass")
 	}

@@ -35,7 +35,7 @@ const (
 var Generator = &generator.Generator{
 	Name:     Name,
 	Limits:   generator.Limits{MaxFrameBytes: MaxFrameBytes, Stateful: &generator.StatefulLimits{CongestionControls: CongestionControls}},
-	OwnImage: &generator.OwnImage{Guide: "docs/how-to/trex.md", Rebuild: "make trex-image"},
+	OwnImage: &generator.OwnImage{Guide: "how-to/trex.md of the vnfbench documentation", Rebuild: "make trex-image"},
 	// For the server, its packet buffers in mode AFPacket, and the measurer.
 	DefaultMemory: "1Gi",
 	Check: func(testbed *v1alpha1.Testbed) *measure.Failure {
