@@ -33,23 +33,29 @@ newer() {
   [ "$latest" = "$have" ] || echo "$latest"
 }
 cd "$temp" && go mod init outdated.invalid >/dev/null 2>&1 && cd - >/dev/null
+# The modules of a folder's programs (directive tool) are direct too, although go.mod calls them indirect.
+# shellcheck disable=SC2016
+direct='(.Tool // [] | map(.Path)) as $tools | .Require // [] | .[]
+  | select((.Indirect | not) or (.Path as $path | any($tools[]; . == $path or startswith($path + "/")))) | "\(.Path) \(.Version)"'
 declare -A known=()
 while read -r file; do
   folder=$(dirname "$file")
+  requires=$(cd "$folder" && go mod edit -json | jq -r "$direct")
   while read -r module have; do
-    case $module in vnfbench.io/*) continue ;; esac
+    case $module in ''|vnfbench.io/*) continue ;; esac
     [ -n "${known[$module@$have]+x}" ] || known[$module@$have]=$(cd "$temp" && newer "$module" "$have")
     [ -z "${known[$module@$have]}" ] || report "$folder" "$module" "$have" "${known[$module@$have]}"
-  done < <(cd "$folder" && go mod edit -json | jq -r '.Require // [] | .[] | select(.Indirect | not) | "\(.Path) \(.Version)"')
+  done <<<"$requires"
 done < <(git ls-files -- '*go.mod')
 # A tool is $(TOOLS)/NAME-VERSION, and its rule names its package, of which a prefix is the module.
 while read -r tool have; do
   package=$(sed -nE "s|^\\$\(TOOLS\)/$tool-%:.*install-tool.sh \\\$@ ([^@]*)@.*|\1|p" Makefile)
+  [ "$tool" != tofu ] || package=github.com/opentofu/opentofu # test/scripts/install-tofu.sh builds it
   [ -n "$package" ] || continue # pinned by a separate module, which is listed above
   module=${package%%/cmd/*}
   latest=$(cd "$temp" && newer "$module" "$have")
   [ -z "$latest" ] || report Makefile "$module" "$have" "$latest"
-done < <(sed -nE 's|^[A-Z_]+ := \$\(TOOLS\)/(.*)-(v[0-9].*)$|\1 \2|p' Makefile)
+done < <(sed -nE 's|^[A-Z_0-9]+ := \$\(TOOLS\)/(.*)-(v[0-9].*)$|\1 \2|p' Makefile)
 for file in docs/site/requirements.txt test/ci/requirements.txt test/proxmox/requirements.txt; do
   python3 -m venv "$temp/venv"
   "$temp/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$file" || { echo "$file" >>"$temp/unknown"; continue; }
