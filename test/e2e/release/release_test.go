@@ -200,6 +200,9 @@ func contents(t *testing.T, dist string) {
 	if sums := regexp.MustCompile(`sha256: [0-9a-f]{64}\n`).FindAll(krew, -1); len(sums) != len(platforms()) {
 		t.Errorf("krew's manifest has %d platforms", len(sums))
 	}
+	if !bytes.Contains(krew, []byte("  homepage: https://github.example/example/vnfbench\n")) {
+		t.Errorf("krew's manifest has no homepage:\n%s", krew)
+	}
 	if out := run(t, dist, "tar", "-tzf", "vnfbench-chart-"+version+".tgz"); strings.Contains(out, "tests/") || !strings.Contains(out, "vnfbench/files/crds/") {
 		t.Errorf("the chart's package holds:\n%s", out)
 	}
