@@ -355,15 +355,34 @@ func (k *collector) operator(ctx context.Context) {
 	k.LeaveOut("lines of the operator's log that do not name the run", "they are about others")
 }
 
-// aboutRun returns the lines of a log that name a run and its namespace.
+// aboutRun returns the lines of a log that name a run and its namespace. Others can have names with the same beginning or end.
 func aboutRun(log []byte, run *v1alpha1.BenchmarkRun) []byte {
 	var out strings.Builder
 	for line := range strings.Lines(string(log)) {
-		if strings.Contains(line, run.Name) && strings.Contains(line, run.Namespace) {
+		if hasName(line, run.Name) && hasName(line, run.Namespace) {
 			out.WriteString(line)
 		}
 	}
 	return []byte(out.String())
+}
+
+// hasName returns whether a text has a name as a whole, not as a part of a longer one. Names begin and end with a letter or a digit, so a
+// dot or a dash belongs to one only if there is a further letter or digit next to it: "router." at the end of a sentence is the name router.
+func hasName(text, name string) bool {
+	const marks = ".-"
+	isPart := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+	for from := 0; ; {
+		at := strings.Index(text[from:], name)
+		if at < 0 {
+			return false
+		}
+		at += from
+		before, after := strings.TrimRight(text[:at], marks), strings.TrimLeft(text[at+len(name):], marks)
+		if (before == "" || !isPart(before[len(before)-1])) && (after == "" || !isPart(after[0])) {
+			return true
+		}
+		from = at + len(name)
+	}
 }
 
 // check adds the versions, and what the doctor finds.

@@ -104,3 +104,43 @@ func TestEndOf(t *testing.T) {
 		}
 	}
 }
+
+// TestAboutRun checks that lines about others are left out whose names have the run's or its namespace's as a part.
+func TestAboutRun(t *testing.T) {
+	run := runNamed("router", 1, nil)
+	run.Namespace = "bench"
+	for line, want := range map[string]bool{
+		`{"controller":"vnfbench.io","BenchmarkRun":{"name":"router","namespace":"bench"}}`:   true,
+		`{"controller":"vnfbench.io","BenchmarkRun":{"name":"router","namespace":"other"}}`:   false,
+		`{"controller":"vnfbench.io","BenchmarkRun":{"name":"router-2","namespace":"bench"}}`: false,
+		`{"msg":"router-2 waits for router","namespace":"bench"}`:                             true,
+		"bench/router":                true,
+		"in bench: waits for router.": true,
+		"router. It is in bench...":   true,
+		"router\tbench":               true,
+		"namespace=bench run=router":  true,
+		"--run=-router bench":         true,
+		"bench/router-2":              false,
+		"bench/router.2":              false,
+		"bench/my-router":             false,
+		"bench/my.router":             false,
+		"bench/router2":               false,
+		"bench-2/router":              false,
+		"router in workbench":         false,
+		"router.bench.svc":            false,
+		"bench":                       false,
+		"router":                      false,
+		"":                            false,
+	} {
+		if got := string(aboutRun([]byte("first\n"+line+"\nlast"), run)) == line+"\n"; got != want {
+			t.Errorf("%q is about the run: %v, want %v", line, got, want)
+		}
+	}
+	if got := string(aboutRun([]byte("bench router"), run)); got != "bench router" {
+		t.Errorf("a line at the end gives %q", got)
+	}
+	run.Name = "a-a"
+	if line := "a-a-a bench a-a\n"; string(aboutRun([]byte(line), run)) != line {
+		t.Errorf("%q is left out", line)
+	}
+}

@@ -60,9 +60,8 @@ func (b *Bundle) AddObject(name string, object runtime.Object) error {
 	if !kind.Empty() {
 		content["apiVersion"], content["kind"] = kind.GroupVersion().String(), kind.Kind
 	}
-	content = runtime.DeepCopyJSON(content)
-	n := redactObject(content)
-	text, err := yaml.Marshal(content)
+	redactedContent, n := redactObject(runtime.DeepCopyJSON(content))
+	text, err := yaml.Marshal(redactedContent)
 	if err != nil {
 		return fmt.Errorf("encoding %s: %w", name, err)
 	}

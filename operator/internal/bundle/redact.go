@@ -2,48 +2,181 @@ package bundle
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// patterns find secrets in texts. What the first group matches stays.
+// patterns find secrets in texts. What the first and the second group match stays.
 var patterns = []*regexp.Regexp{
 	// Private keys.
-	regexp.MustCompile(`()-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)`),
+	regexp.MustCompile(`()-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)()`),
 	// JSON Web Tokens, such as those of service accounts.
-	regexp.MustCompile(`()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`),
+	regexp.MustCompile(`()\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*()`),
 	// Headers.
-	regexp.MustCompile(`(?i)(\bbearer\s+|\bauthorization["']?\s*[:=]\s*["']?basic\s+)[A-Za-z0-9+/=._~-]{8,}`),
-	// Users and passwords in addresses.
-	regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:"']+:[^\s/@"']+@`),
-	// Settings whose names say what they are: password=x, "token": "x".
-	regexp.MustCompile(`(?i)([a-z0-9_.-]*(?:password|passwd|passphrase|secret[_-]?key|access[_-]?key|api[_-]?key|private[_-]?key|preshared[_-]?key|client[_-]?secret|auth[_-]?token|access[_-]?token|refresh[_-]?token)"?\s*[:=]\s*)(?:"[^"\n]+"|'[^'\n]+'|[^\s"',;{}\[\]]+)`),
+	regexp.MustCompile(`(?i)(\bbearer\s+|\bauthorization\\*["']?\s*[:=]\s*[\\\["']*basic\s+)[A-Za-z0-9+/=._~-]{8,}()`),
+	// Users, passwords and tokens in addresses.
+	regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*:(?:\\?/){2})[^\s/"'?#]+(@(?:sha[0-9]+:)?)`),
 }
+
+var (
+	// named finds what can be the name of a secret, with what separates it from its value: password=x, "token": "x", --psk x. Quotes can
+	// be escaped, as they are in JSON within JSON.
+	named = regexp.MustCompile(`([A-Za-z0-9_.-]*(?i:password|passwd|passphrase|token|secret|psk|(?:secret|access|api|private|shared)[_-]?key)[_-]?[0-9]*)` +
+		`((?:\\*["'])?[ \t]*[:=]{1,2}>?[ \t]*|\\*["'][ \t]*,?\s*|[ \t]+|[ \t]*\n[ \t]*-[ \t]+)`)
+	// secretName matches names that say that their value is a secret. Names of Secrets, as secretName and imagePullSecret, do not.
+	secretName = regexp.MustCompile(`(?:(?i:password|passwd|passphrase|(?:secret|access|api|private|shared)[_-]?key|(?:client|shared)[_-]?secret|(?:auth|access|refresh)[_-]?token)` +
+		`|(?:^|[^A-Za-z])(?i:token|secret|psk)|[a-z0-9](?:Token|Psk|PSK))[_-]?[0-9]*$`)
+	// noSecretName matches names that secretName matches, and that are those of names and of settings.
+	noSecretName = regexp.MustCompile(`(?:[sS]erviceAccountToken|(?i:(?:pull|tls)[_-]secret))$`)
+	// unquoted matches a value without quotes around it: brackets and commas within it belong to it, those after it do not.
+	unquoted = regexp.MustCompile(`^` + letter + `(?:[,;{}\[\]]*` + letter + `|["'][A-Za-z0-9])*`)
+	// nextItem matches what is between two texts of a list.
+	nextItem = regexp.MustCompile(`^\\*["']\s*,\s*(\\*)(["'])`)
+)
+
+// letter matches a letter of a value without quotes. A backslash is one, if no quote follows that it escapes.
+const letter = `(?:[^\s"'\\,;{}\[\]]|\\+[^\s"'\\])`
 
 // replacement is what a secret is replaced by.
 const replacement = "REDACTED"
+
+// readable are values that are no secrets under any name.
+var readable = []string{"", "true", "false", "null", "nil", "<nil>", "none", "~", strings.ToLower(replacement)}
+
+// isReadable returns whether a value is no secret under any name. An escaped new line can follow what was replaced already.
+func isReadable(value string) bool {
+	return slices.Contains(readable, strings.ToLower(value)) || strings.HasPrefix(value, replacement+`\`)
+}
+
+// isSecretName returns whether a name says that its value is a secret.
+func isSecretName(name string) bool {
+	return secretName.MatchString(name) && !noSecretName.MatchString(name)
+}
 
 // redactText replaces what looks like a secret. It returns how often it did.
 func redactText(text string) (string, int) {
 	n := 0
 	for _, pattern := range patterns {
 		text = pattern.ReplaceAllStringFunc(text, func(found string) string {
-			kept := pattern.FindStringSubmatch(found)[1]
-			value := strings.TrimPrefix(found, kept)
-			quote := ""
-			if strings.HasPrefix(value, `"`) || strings.HasPrefix(value, "'") {
-				// JSON and YAML stay readable.
-				quote = value[:1]
-			}
-			if value == quote+replacement+quote {
+			groups := pattern.FindStringSubmatch(found)
+			before, after := groups[1], groups[2]
+			// An image with its digest looks like an address with a user.
+			if strings.HasSuffix(after, ":") || found == before+replacement+after {
 				return found
 			}
 			n++
-			return kept + quote + replacement + quote
+			return before + replacement + after
 		})
 	}
-	return text, n
+	text, more := redactNamed(text)
+	return text, n + more
+}
+
+// redactNamed replaces values in a text whose names say that they are secrets. It returns how many it replaced.
+func redactNamed(text string) (string, int) {
+	var out strings.Builder
+	n, done := 0, 0
+	for _, found := range named.FindAllStringSubmatchIndex(text, -1) {
+		at := found[1]
+		// What is found can begin within the value before it, but not end there.
+		if at < done || !isNamed(text, found) {
+			continue
+		}
+		from, to := valueAt(text, at)
+		if isReadable(text[from:to]) {
+			continue
+		}
+		out.WriteString(text[done:from])
+		out.WriteString(replacement)
+		n, done = n+1, to
+	}
+	if n == 0 {
+		return text, 0
+	}
+	out.WriteString(text[done:])
+	return out.String(), n
+}
+
+// isNamed returns whether what named has found is the name of a secret, and what follows is its value.
+func isNamed(text string, found []int) bool {
+	name, separator, rest := text[found[2]:found[3]], text[found[4]:found[5]], text[found[5]:]
+	before := byte(' ')
+	if found[2] > 0 {
+		before = text[found[2]-1]
+	}
+	secret := isSecretName(name)
+	if before == '\\' && strings.ContainsRune("bfnrt", rune(name[0])) {
+		// The first letter is the rest of an escaped one, as a new line in JSON.
+		secret = secret || isSecretName(name[1:])
+	}
+	switch {
+	case !secret:
+		return false
+	case strings.ContainsAny(separator, ":="):
+		// Images have tags: registry.example/token:1.0.
+		return before != '/' || separator != ":"
+	case !strings.HasPrefix(name, "-") || strings.HasPrefix(rest, "--"):
+		return false
+	default:
+		// The next argument has quotes if the flag has.
+		return !strings.ContainsAny(separator, `"'`) || strings.IndexAny(strings.TrimLeft(rest, `\`), `"'`) == 0
+	}
+}
+
+// valueAt returns where a value is in a text, without its quotes. It is empty if there is none, or an object.
+func valueAt(text string, at int) (from, to int) {
+	from = at
+	list := strings.HasPrefix(text[from:], "[")
+	if list {
+		from++
+	}
+	quote := from
+	for quote < len(text) && text[quote] == '\\' {
+		quote++
+	}
+	if quote == len(text) || text[quote] != '"' && text[quote] != '\'' {
+		if value := unquoted.FindStringIndex(text[from:]); value != nil {
+			return from, from + value[1]
+		}
+		return from, from
+	}
+	escapes := quote - from
+	from = quote + 1
+	to = endOfQuoted(text, from, escapes, text[quote])
+	for list {
+		next := nextItem.FindStringSubmatchIndex(text[to:])
+		if next == nil {
+			break
+		}
+		to = endOfQuoted(text, to+next[1], next[3]-next[2], text[to+next[4]])
+	}
+	return from, to
+}
+
+// endOfQuoted returns where a text in quotes ends that begins at a place: before the quote that as many backslashes escape as the first
+// one, or at the end of the line.
+func endOfQuoted(text string, at, escapes int, quote byte) int {
+	slashes := 0
+	for i := at; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			slashes++
+			continue
+		case '\n':
+			return i
+		case quote:
+			// Quotes within the text have more backslashes, and so has a backslash before its end.
+			if slashes < escapes || slashes%(2*(escapes+1)) == escapes {
+				return i - min(slashes, escapes)
+			}
+		}
+		slashes = 0
+	}
+	return len(text)
 }
 
 // droppedAnnotations have copies of whole objects.
@@ -55,63 +188,182 @@ var userTexts = []string{"userData", "userDataBase64", "networkData", "networkDa
 // secretNames are parts of the names of variables whose values are replaced.
 var secretNames = []string{"PASSWORD", "PASSWD", "SECRET", "TOKEN", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL"}
 
-// redactObject replaces values of fields that often have secrets, and drops what only the API server needs. It returns how many it replaced.
-func redactObject(value any) int {
-	n := 0
+// redactor replaces secrets in an object.
+type redactor struct {
+	// axes are the names of the axes of a suite whose values are user texts.
+	axes map[string]bool
+	// replaced is how many values were replaced.
+	replaced int
+}
+
+// redactObject replaces values of fields that often have secrets, and what looks like a secret in all texts, and drops what only the API
+// server needs. It returns what is left, and how many it replaced. The object changes.
+func redactObject(object any) (any, int) {
+	r := redactor{axes: map[string]bool{}}
+	r.findAxes(object)
+	return r.redact(object), r.replaced
+}
+
+// isUserText returns whether a path of a suite's axis, such as chain[fw].custom.userData, leads to a user text.
+func isUserText(path string) bool {
+	return slices.Contains(userTexts, path[strings.LastIndex(path, ".")+1:])
+}
+
+// findAxes notes the axes whose values are user texts: cells have the values by the names of the axes.
+func (r *redactor) findAxes(value any) {
 	switch value := value.(type) {
 	case []any:
 		for _, item := range value {
-			n += redactObject(item)
+			r.findAxes(item)
 		}
 	case map[string]any:
-		if meta, ok := value["metadata"].(map[string]any); ok {
-			delete(meta, "managedFields")
-			if annotations, ok := meta["annotations"].(map[string]any); ok {
-				for _, name := range droppedAnnotations {
-					delete(annotations, name)
-				}
-			}
+		path, _ := value["path"].(string)
+		if name, ok := value["name"].(string); ok && value["values"] != nil && isUserText(path) {
+			r.axes[name] = true
 		}
-		n += redactVariable(value)
-		for key, member := range value {
-			if text, replaced := redactJSON(member); replaced > 0 {
-				value[key] = text
-				n += replaced
-				continue
-			}
-			for _, field := range userTexts {
-				if text, ok := member.(string); ok && key == field && text != "" {
-					value[key] = fmt.Sprintf("%s (%d bytes)", replacement, len(text))
-					n++
-				}
-			}
-			n += redactObject(member)
+		for _, member := range value {
+			r.findAxes(member)
 		}
 	}
-	return n
 }
 
-// redactJSON does the same in a text that is an object in JSON, as a ConfigMap has them.
-func redactJSON(value any) (text string, replaced int) {
-	text, ok := value.(string)
-	if !ok || !strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return "", 0
+// redact returns a value without secrets.
+func (r *redactor) redact(value any) any {
+	switch value := value.(type) {
+	case string:
+		return r.text(value)
+	case []any:
+		for i, item := range value {
+			if i > 0 && isSecretFlag(value[i-1]) && isArgument(item) {
+				value[i] = r.hide(item, false)
+				continue
+			}
+			value[i] = r.redact(item)
+		}
+	case map[string]any:
+		r.members(value)
 	}
-	var object map[string]any
+	return value
+}
+
+// members replaces what is secret in a map.
+func (r *redactor) members(value map[string]any) {
+	if meta, ok := value["metadata"].(map[string]any); ok {
+		delete(meta, "managedFields")
+		if annotations, ok := meta["annotations"].(map[string]any); ok {
+			for _, name := range droppedAnnotations {
+				delete(annotations, name)
+			}
+		}
+	}
+	r.replaced += redactVariable(value)
+	path, _ := value["path"].(string)
+	for key, member := range value {
+		list, isList := member.([]any)
+		switch {
+		case slices.Contains(userTexts, key), key == "values" && isList && isUserText(path):
+			value[key] = r.hide(member, true)
+		case isSecretName(key):
+			value[key] = r.hide(member, false)
+		case key == "values":
+			r.cell(member)
+			value[key] = r.redact(member)
+		case key == "exclude" && isList:
+			for _, combination := range list {
+				r.cell(combination)
+			}
+			value[key] = r.redact(member)
+		default:
+			value[key] = r.redact(member)
+		}
+	}
+}
+
+// cell replaces the values that a suite's cell has of axes of user texts.
+func (r *redactor) cell(values any) {
+	if values, ok := values.(map[string]any); ok {
+		for axis, label := range values {
+			if r.axes[axis] {
+				values[axis] = r.hide(label, true)
+			}
+		}
+	}
+}
+
+// hide returns a value with its texts and numbers replaced. Where sized is set it says how long each was.
+func (r *redactor) hide(value any, sized bool) any {
+	switch value := value.(type) {
+	case []any:
+		for i, item := range value {
+			value[i] = r.hide(item, sized)
+		}
+		return value
+	case map[string]any:
+		return r.redact(value)
+	case nil, bool:
+		return value
+	}
+	text := fmt.Sprint(value)
+	if isReadable(text) {
+		return value
+	}
+	r.replaced++
+	if sized {
+		return fmt.Sprintf("%s (%d bytes)", replacement, len(text))
+	}
+	return replacement
+}
+
+// isSecretFlag returns whether an argument is a flag without its value, which is a secret.
+func isSecretFlag(argument any) bool {
+	flag, ok := argument.(string)
+	return ok && strings.HasPrefix(flag, "-") && !strings.ContainsAny(flag, "= ") && isSecretName(flag)
+}
+
+// isArgument returns whether an item of a list can be the value of the flag before it.
+func isArgument(item any) bool {
+	text, ok := item.(string)
+	return ok && !strings.HasPrefix(text, "--")
+}
+
+// text returns a text without secrets. One that is JSON, as a ConfigMap has them, is read for its fields.
+func (r *redactor) text(text string) string {
+	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
+		if redacted, replaced, ok := redactJSON(text); ok {
+			r.replaced += replaced
+			return redacted
+		}
+	}
+	redacted, replaced := redactText(text)
+	r.replaced += replaced
+	return redacted
+}
+
+// redactJSON does the same in a text that is JSON, of one or more values. It returns the text as it is if nothing was replaced in it.
+func redactJSON(text string) (redacted string, replaced int, ok bool) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
-	if err := decoder.Decode(&object); err != nil {
-		return "", 0
+	var values []string
+	for {
+		var value any
+		if err := decoder.Decode(&value); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return "", 0, false
+		}
+		value, n := redactObject(value)
+		replaced += n
+		encoded, err := json.MarshalIndent(value, "", "  ")
+		if err != nil {
+			// What was read from JSON marshals; if not, nothing of it is passed on.
+			return replacement, 1, true
+		}
+		values = append(values, string(encoded))
 	}
-	if replaced = redactObject(object); replaced == 0 {
-		return "", 0
+	if replaced == 0 {
+		return text, 0, true
 	}
-	redacted, err := json.MarshalIndent(object, "", "  ")
-	if err != nil {
-		// What was read from JSON marshals; if not, nothing of it is passed on.
-		return replacement, 1
-	}
-	return string(redacted), replaced
+	return strings.Join(values, "\n"), replaced, true
 }
 
 // redactVariable replaces the value of a container's variable whose name says that it is a secret.
