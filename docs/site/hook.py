@@ -97,3 +97,12 @@ def on_page_markdown(markdown, page, config, files):
     # Code, which is every second part, stays as it is.
     parts[::2] = [LIST_BELOW_TEXT.sub(r"\1\n\n", LINK.sub(rewrite, part)) for part in parts[::2]]
     return "".join(parts)
+
+
+def on_post_build(config):
+    """Gives the studies' reports, which stand alone, a way back to the site."""
+    for report in (Path(config.site_dir) / "studies/reports").glob("*.html"):
+        text = report.read_text()
+        if text.count("<body>\n") != 1:
+            raise ConfigurationError(f"{report.name} has no place for the way back: it needs one line <body>")
+        report.write_text(text.replace("<body>\n", '<body>\n<p><a href="../../index.html">Documentation</a> / <a href="../index.html">Studies</a></p>\n'))
