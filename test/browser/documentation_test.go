@@ -61,7 +61,7 @@ type read struct {
 const readPage = `(async () => {
   const pictures = [...document.images];
   for (const p of pictures) { p.loading = 'eager'; await p.decode().catch(() => {}); }
-  const first = new URL(document.querySelector('.md-header a.md-logo')?.href || '', location.href).pathname;
+  const first = new URL(document.querySelector('.md-header a.md-logo, body > p:first-child > a')?.href || '', location.href).pathname;
   return {
     Width: document.documentElement.scrollWidth, Screen: document.documentElement.clientWidth,
     Broken: pictures.filter(p => !(p.naturalWidth > 0)).map(p => p.src), Home: first === '/' || first === '/index.html',
@@ -72,8 +72,8 @@ const readPage = `(async () => {
 // awaited makes the browser wait for a promise.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
-// TestDocumentation opens the pages of the site at both widths: nothing is wider than the screen, all pictures are drawn, the logo leads to the first
-// page, and the browser reports nothing and asks for nothing else.
+// TestDocumentation opens the pages of the site at both widths: nothing is wider than the screen, all pictures are drawn, the logo, or the first line of a
+// study's report, leads to the first page, and the browser reports nothing and asks for nothing else.
 func TestDocumentation(t *testing.T) {
 	site, paths := documentation(t)
 	browser, end, err := Start(t.Context())
