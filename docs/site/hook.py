@@ -100,7 +100,7 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_post_build(config):
-    """Gives the studies' reports, which stand alone, a way back to the site."""
+    """Gives the studies' reports a way back to the site: they are pages without the theme."""
     for report in (Path(config.site_dir) / "studies/reports").glob("*.html"):
         text = report.read_text()
         if text.count("<body>\n") != 1:
