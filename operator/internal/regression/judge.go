@@ -294,7 +294,7 @@ func (j *judging) question() *Event {
 }
 
 func (j *judging) isLastWithoutValue() bool {
-	return len(j.series.Runs) > 0 && j.series.Runs[len(j.series.Runs)-1].NoValue() != ""
+	return len(j.series.Runs) > 0 && j.series.Newest().NoValue() != ""
 }
 
 // verdict returns the verdict and its reason. A regression that is open comes before everything else.

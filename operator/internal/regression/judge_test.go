@@ -326,6 +326,22 @@ func TestNoRequestWithoutAValue(t *testing.T) {
 	}
 }
 
+// TestADisturbedRepeat checks that a question of an execution is asked although other work disturbed its last repeat.
+func TestADisturbedRepeat(t *testing.T) {
+	h := newHistory("a").add(40, 0).add(3, -0.05)
+	for i := range h.points[40:] {
+		h.points[40+i].Execution = "the last night"
+	}
+	h.points[42].Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing}
+	if j := h.judge(t); j.Verdict != VerdictInconclusive || j.Reason != ReasonUnconfirmed || j.Request == nil {
+		t.Errorf("%s, %s: %s, %+v", j.Verdict, j.Reason, j.Message, j.Request)
+	}
+	h.points[41].Doubts = h.points[42].Doubts
+	if j := h.judge(t); j.Verdict != VerdictInconclusive || j.Reason != ReasonNoValue || j.Request != nil {
+		t.Errorf("two are disturbed: %s, %s: %s, %+v", j.Verdict, j.Reason, j.Message, j.Request)
+	}
+}
+
 // TestAQuestionWithoutAnAnswer checks that a fall that no pairs explain stays one, hides no further one, and ends when someone accepts it.
 func TestAQuestionWithoutAnAnswer(t *testing.T) {
 	fallen := func(count int) *history { return newHistory("a").add(40, 0).add(count, -0.04) }

@@ -154,6 +154,21 @@ func (p Point) NoValue() string {
 	return ""
 }
 
+// disturbances are doubts that say what other work did to the generator, and nothing of the device.
+var disturbances = []v1alpha1.DoubtCode{
+	v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtInterruptedTrials, v1alpha1.DoubtPartlyInterrupted, v1alpha1.DoubtSoftirqStarved,
+	v1alpha1.DoubtStretchedTrials, v1alpha1.DoubtCalibrationDrift,
+}
+
+// isDisturbed reports whether a point would be a value except for disturbances.
+func (p Point) isDisturbed() bool {
+	if p.NoValue() == "" {
+		return false
+	}
+	p.Doubts = slices.DeleteFunc(slices.Clone(p.Doubts), func(code v1alpha1.DoubtCode) bool { return slices.Contains(disturbances, code) })
+	return p.NoValue() == ""
+}
+
 // floorDoubts say nothing more than that a figure is a floor, and why.
 var floorDoubts = []v1alpha1.DoubtCode{v1alpha1.DoubtLongestBurst, v1alpha1.DoubtMaximumLoad, v1alpha1.DoubtGeneratorCeiling}
 

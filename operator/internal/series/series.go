@@ -198,6 +198,30 @@ func (s Series) LastForward() (last int) {
 	return last
 }
 
+// Newest returns the run that shows how the device is now: the last one that counts. Where other work of the machine disturbed
+// that one, and more than half of the runs of its execution have a value, it is the last of those: one disturbed repeat of several
+// leaves nothing unknown.
+func (s Series) Newest() Point {
+	last := s.Runs[s.LastForward()]
+	if last.Execution == "" || !last.isDisturbed() {
+		return last
+	}
+	runs, values, newest := 0, 0, last
+	for _, p := range s.Forward() {
+		if p.Execution != last.Execution {
+			continue
+		}
+		if runs++; p.NoValue() == "" {
+			values++
+			newest = p
+		}
+	}
+	if 2*values > runs {
+		return newest
+	}
+	return last
+}
+
 // isForward reports whether a run tested no older version than the newest one before it, and notes the time of its version.
 func isForward(p *Point, newest *time.Time) bool {
 	if p.SubjectTime.IsZero() || p.SubjectTime.After(p.Time) {

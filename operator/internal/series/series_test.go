@@ -141,6 +141,41 @@ func TestNoValue(t *testing.T) {
 	}
 }
 
+// TestNewest checks which run of an execution with three repeats says how the device is now.
+func TestNewest(t *testing.T) {
+	doubt := func(codes ...v1alpha1.DoubtCode) func(*Point) { return func(p *Point) { p.Doubts = codes } }
+	disturbed := doubt(v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtSoftirqStarved)
+	alone := func(p *Point) { p.Execution = "n2" }
+	for name, test := range map[string]struct {
+		repeats [3]func(*Point)
+		want    string
+	}{
+		"all have values":              {[3]func(*Point){}, "n1-3"},
+		"the last is disturbed":        {[3]func(*Point){2: disturbed}, "n1-2"},
+		"the last two are":             {[3]func(*Point){1: disturbed, 2: disturbed}, "n1-3"},
+		"the middle one is, too":       {[3]func(*Point){0: disturbed, 2: disturbed}, "n1-3"},
+		"of another execution":         {[3]func(*Point){2: func(p *Point) { alone(p); disturbed(p) }}, "n1-3"},
+		"without an execution":         {[3]func(*Point){2: func(p *Point) { p.Execution = ""; disturbed(p) }}, "n1-3"},
+		"the device may be the reason": {[3]func(*Point){2: doubt(v1alpha1.DoubtUnsteadyPacing, v1alpha1.DoubtQueueGrowing)}, "n1-3"},
+		"an irregular search":          {[3]func(*Point){2: doubt(v1alpha1.DoubtIrregularResult)}, "n1-3"},
+		"nothing arrived":              {[3]func(*Point){2: func(p *Point) { p.Value = 0; disturbed(p) }}, "n1-3"},
+		"a floor":                      {[3]func(*Point){2: func(p *Point) { p.Bound = figure.AtLeast; disturbed(p) }}, "n1-3"},
+	} {
+		s := Series{}
+		for i, change := range test.repeats {
+			p := plain(fmt.Sprintf("n1-%d", i+1), int64(5+i))
+			p.Execution = "n1"
+			if change != nil {
+				change(&p)
+			}
+			s.Runs = append(s.Runs, p)
+		}
+		if got := s.Newest(); got.Run != test.want {
+			t.Errorf("%s: %s, want %s", name, got.Run, test.want)
+		}
+	}
+}
+
 func TestStore(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "history")
 	var s *Store

@@ -335,10 +335,10 @@ func serve(t *testing.T) string {
 }
 
 // pushed compares the registry with the values that push.sh has printed, and the
-// chart with both.
+// chart with both. The chart names the image of the results service only if it is enabled.
 func pushed(t *testing.T, folder, registry string) {
 	t.Helper()
-	rendered := run(t, folder, "helm", "template", "vnfbench", "dist/vnfbench-chart-"+version+".tgz", "--kube-version", "1.34.0", "-f", "values.yaml")
+	rendered := run(t, folder, "helm", "template", "vnfbench", "dist/vnfbench-chart-"+version+".tgz", "--kube-version", "1.34.0", "-f", "values.yaml", "--set", "results.enabled=true")
 	for _, name := range images {
 		reference := fmt.Sprintf("%s/lab/vnfbench/%s", registry, name)
 		digest := strings.TrimSpace(run(t, folder, "crane", "digest", reference+":"+version))

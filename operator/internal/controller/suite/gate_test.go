@@ -25,6 +25,15 @@ func TestGateFailsWhatIsNotKnown(t *testing.T) {
 	ended := func(change func(*series.Point)) *nights {
 		return (&nights{t: t}).add("nightly-1", "base", 12, 10, 100_000).add("nightly-2", "base", 1, 10, 100_000).edit(change)
 	}
+	disturbed := func(p *series.Point) { p.Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtUnsteadyPacing} }
+	// Three repeats, of which other work disturbs the last ones.
+	repeats := func(disturbances int) *nights {
+		n := (&nights{t: t}).add("nightly-1", "base", 12, 10, 100_000).add("nightly-2", "base", 3-disturbances, 10, 100_000)
+		for range disturbances {
+			n.add("nightly-2", "base", 1, 10, 100_000).edit(disturbed)
+		}
+		return n
+	}
 	bound := func(value int64, b figure.Bound) func(*series.Point) {
 		return func(p *series.Point) { p.Value, p.Bound = value, b }
 	}
@@ -38,6 +47,9 @@ func TestGateFailsWhatIsNotKnown(t *testing.T) {
 		"the confirmation was deleted": {fallen(t), madeOf(asked), endOf(nil), true, "ConfirmationFailed"},
 		"the last run has 0":           {ended(bound(0, "")), nil, ending{}, true, "NoValue"},
 		"the last run is in doubt":     {ended(func(p *series.Point) { p.Doubts = []v1alpha1.DoubtCode{v1alpha1.DoubtIrregularResult} }), nil, ending{}, true, "NoValue"},
+		"the only run is disturbed":    {ended(disturbed), nil, ending{}, true, "NoValue"},
+		"one repeat of three is":       {repeats(1), nil, ending{}, false, "NoChange"},
+		"two repeats of three are":     {repeats(2), nil, ending{}, true, "NoValue"},
 		"a floor below the level":      {ended(bound(90_000, figure.AtLeast)), nil, ending{}, true, "NoValue"},
 		"a floor at the level":         {ended(bound(100_000, figure.AtLeast)), nil, ending{}, false, "NoValue"},
 		"a floor, and a doubt of that": {ended(func(p *series.Point) {

@@ -219,7 +219,7 @@ func (j *judging) askAll(judgments []regression.Judgment, verdicts []v1alpha1.Se
 	}
 	var order []int
 	for i := range judgments {
-		if judgments[i].Request != nil && lastOf(j.history.series[i]).NoValue() == "" {
+		if judgments[i].Request != nil && j.history.series[i].Newest().NoValue() == "" {
 			order = append(order, i)
 		}
 	}
@@ -243,9 +243,6 @@ func (j *judging) askAll(judgments []regression.Judgment, verdicts []v1alpha1.Se
 	}
 }
 
-// lastOf returns the last run that counts: one of an older version than a run before it does not. A series of an execution has one.
-func lastOf(s series.Series) series.Point { return s.Runs[s.LastForward()] }
-
 // isOlder reports whether the last run of a series is left out, because it tested an older version than a run before it.
 func isOlder(s series.Series) bool { return s.LastForward() < len(s.Runs)-1 }
 
@@ -262,7 +259,7 @@ func countOlder(all []series.Series) (count int) {
 // applyGate notes whether a series fails the suite: the gate selects it, and it has a regression of the least loss, or it is not known whether it
 // became worse, as where no run of the execution is judged.
 func (j *judging) applyGate(v *v1alpha1.SeriesVerdict, of *regression.Judgment, s series.Series) {
-	last, isLeftOut := lastOf(s), isOlder(s)
+	last, isLeftOut := s.Newest(), isOlder(s)
 	isOpen := of.Verdict == regression.VerdictInconclusive && of.Reason != regression.ReasonNoValue || of.Verdict == regression.VerdictRegression && (of.Request != nil || of.BelowFloor != "")
 	if noValue := last.NoValue(); noValue != "" && of.Runs > 0 && (of.Open || of.BelowFloor != "" || !j.isAsGood(last, s)) {
 		isOpen = true
