@@ -203,7 +203,7 @@ func contents(t *testing.T, dist string) {
 	if !bytes.Contains(krew, []byte("  homepage: https://github.example/example/vnfbench\n")) {
 		t.Errorf("krew's manifest has no homepage:\n%s", krew)
 	}
-	if out := run(t, dist, "tar", "-tzf", "vnfbench-chart-"+version+".tgz"); strings.Contains(out, "tests/") || !strings.Contains(out, "vnfbench/files/crds/") {
+	if out := run(t, dist, "tar", "-tzf", "vnfbench-chart-"+version+".tgz"); strings.Contains(out, "vnfbench/tests/") || !strings.Contains(out, "vnfbench/templates/tests/check.yaml") || !strings.Contains(out, "vnfbench/files/crds/") {
 		t.Errorf("the chart's package holds:\n%s", out)
 	}
 }
