@@ -65,8 +65,9 @@ func TestNodesReachEachOther(t *testing.T) {
 		for _, to := range nodes {
 			for what, path := range map[string]string{"pod/server-" + to: "{.status.podIP}", "service/service-" + to: "{.spec.clusterIP}"} {
 				address := in("get", what, "--output=jsonpath="+path)
-				got := lab(t, "shell", "--node", from, "--", "busybox", "wget", "-T", "5", "-qO-", "http://"+address+":8080/name")
-				if strings.TrimSpace(got) != to {
+				request := `printf 'GET /name HTTP/1.0\r\n\r\n' | busybox nc -w 5 ` + address + " 8080"
+				got := lab(t, "shell", "--node", from, "--", "sh", "-c", request)
+				if !strings.HasSuffix(got, "\r\n\r\n"+to+"\n") {
 					t.Errorf("%s answers %s with %q", what, from, got)
 				}
 			}

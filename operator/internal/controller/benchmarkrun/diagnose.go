@@ -149,11 +149,20 @@ func diagnoseLost(what, reason string, pod *corev1.Pod) *problem {
 		return broken(": its pod has ended")
 	}
 	if ready := podCondition(pod, corev1.PodReady); ready.Status != corev1.ConditionTrue {
-		t := broken(" is no longer ready: %s", cmp.Or(ready.Message, ready.Reason, "its pod says so"))
+		t := broken(" is no longer ready: %s", cmp.Or(ready.Message, ready.Reason, withoutReason(pod)))
 		t.deadline = ready.LastTransitionTime.Add(causeTimeout)
 		return t
 	}
 	return nil
+}
+
+// withoutReason says why a pod may be not ready that gives no reason. Kubernetes writes that into the pods of a node whose
+// kubelet no longer reports.
+func withoutReason(pod *corev1.Pod) string {
+	if pod.Spec.NodeName == "" {
+		return "its pod says so"
+	}
+	return fmt.Sprintf("its pod says so without a reason; see whether node %q is ready", pod.Spec.NodeName)
 }
 
 // brokenContainer returns how a container ended, whether or not it was started again.

@@ -71,6 +71,7 @@ func TestDiagnoseLost(t *testing.T) {
 		"killed":      {ptr.To(pod("p", restarted(137, "OOMKilled"))), `function "f": container "c" ended with exit code 137 (OOMKilled); give it more memory`},
 		"crashed":     {ptr.To(pod("p", restarted(2, "Error"))), `function "f": container "c" ended with exit code 2`},
 		"unready":     {ptr.To(pod("p", unready("port west is down"))), `function "f" is no longer ready: port west is down`},
+		"node away":   {ptr.To(pod("p", running, func(p *corev1.Pod) { p.Spec.NodeName = "node2" })), `function "f" is no longer ready: its pod says so without a reason; see whether node "node2" is ready`},
 		"unready too": {ptr.To(pod("p", running)), `function "f" is no longer ready: its pod says so`},
 	}
 	for name, test := range tests {
