@@ -16,9 +16,11 @@ listed=$(cd test/e2e && go test -list "$TESTS" .)
 grep -q ^Test <<<"$listed" || { echo "e2e-nodes: test/e2e has no test '$TESTS': correct NODES_TESTS" >&2; exit 1; }
 
 "$MAKE" --no-print-directory install
+# operators N CONSTRAINTS runs N operators, which the scheduler places by topology spread constraints.
 operators() {
-  "$HELM" upgrade vnfbench charts/vnfbench --namespace "$NAMESPACE" --reuse-values --wait --timeout 3m --set replicas="$1" --set-json affinity="$2" >/dev/null
+  "$HELM" upgrade vnfbench charts/vnfbench --namespace "$NAMESPACE" --reuse-values --wait --timeout 3m --set replicas="$1" --set-json topologySpreadConstraints="$2" >/dev/null
 }
-trap 'operators 1 "{}"' EXIT
-operators 2 '{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"kubernetes.io/hostname","labelSelector":{"matchLabels":{"app.kubernetes.io/name":"vnfbench"}}}]}}'
+trap 'operators 1 "[]"' EXIT
+# Those of the version before do not count, or the new ones could end up on one node.
+operators 2 '[{"maxSkew":1,"topologyKey":"kubernetes.io/hostname","whenUnsatisfiable":"DoNotSchedule","matchLabelKeys":["pod-template-hash"]}]'
 (cd test/e2e && PATH=$BIN:$PATH go test -count=1 -timeout 60m -run "$TESTS" -v .)

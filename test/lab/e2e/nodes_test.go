@@ -87,7 +87,7 @@ func TestImagesAreOnAllNodes(t *testing.T) {
 	}
 }
 
-// TestWorkerHasNoKeysOfTheCluster checks that a worker can sign for nobody and is no administrator.
+// TestWorkerHasNoKeysOfTheCluster checks that a worker can sign nothing and is no administrator.
 func TestWorkerHasNoKeysOfTheCluster(t *testing.T) {
 	worker := twoNodes(t)[1]
 	for _, file := range []string{"ca.key", "sa.key", "front-proxy-ca.key", "admin.kubeconfig"} {

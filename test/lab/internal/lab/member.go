@@ -13,7 +13,7 @@ import (
 	"vnfbench.io/test/lab/internal/enter"
 )
 
-// member is one node of a lab. Its files are in a directory of its own.
+// member is one node of a lab. Its files are in a separate directory.
 type member struct {
 	lab  Lab
 	node config.Node

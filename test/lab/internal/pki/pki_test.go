@@ -127,7 +127,7 @@ func TestWorkerIsOfTheSameAuthority(t *testing.T) {
 func TestWorkerNeedsAnAuthority(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
 	if err := pki.EnsureWorker(dir, t.TempDir(), pki.Worker{NodeName: "n2"}); err == nil {
-		t.Error("it was certified by nobody")
+		t.Error("it was certified without an authority")
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something is left: %v", err)
