@@ -163,8 +163,8 @@ func TestNodesWithoutAnImage(t *testing.T) {
 			apply(t, ns, strings.Replace(shortRun("pulls", eightSeconds), "startupSeconds: 120", "startupSeconds: 60", 1))
 			run := ends(t, ns, "pulls", want.status, want.reason)
 			message := condition(run, v1alpha1.ConditionSucceeded).Message
-			if want.status == metav1.ConditionFalse && !strings.Contains(message, image) {
-				t.Errorf("the message does not name the image: %s", message)
+			if want.status == metav1.ConditionFalse && (!strings.Contains(message, image) || !strings.Contains(message, `on node "`+node+`"`)) {
+				t.Errorf("the message does not name the image and the node: %s", message)
 			}
 			t.Logf("on %s: %s", node, message)
 			nothingLeft(t, ns)
