@@ -86,6 +86,8 @@ KUBECTL ?= kubectl
 export CLUSTER LOAD REGISTRY MULTUS KUBECTL
 # KUBEVIRT=1 gives the lab virtual machines: make lab-up KUBEVIRT=1.
 KUBEVIRT ?=
+# NODES=2 gives the lab a second node: make lab-up NODES=2; 1 removes it, and without it the lab keeps the nodes that it has.
+NODES ?=
 # The older version of `make e2e-upgrade`: a tag or commit; the last one that matters when empty.
 REV ?=
 # How long `make fuzz` runs each target, and a pattern for their names.
@@ -104,6 +106,8 @@ SOAK ?= 3600
 MEASURE ?=
 # Which tests of test/e2e `make e2e-kubevirt` runs.
 KUBEVIRT_TESTS ?= KubeVirt
+# Which tests of test/e2e `make e2e-nodes` runs: a pattern for their names.
+NODES_TESTS ?= ^TestNodes
 # With which older commit `make bench-driver` compares the XDP driver: none when empty.
 OLD ?=
 # Not empty: `make bench-driver` times all frames that the driver sends as fast as possible, and not a part of them, as drivers before ADR 0069 do.
@@ -130,7 +134,7 @@ RUNS ?= 10,100,1000
 CELLS ?= 10,100,1000
 
 ##@ Start here
-.PHONY: help demo demo-down demo-vm study test e2e e2e-kubevirt e2e-flux e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak e2e-namespaced
+.PHONY: help demo demo-down demo-vm study test e2e e2e-kubevirt e2e-nodes e2e-flux e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak e2e-namespaced
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -159,6 +163,9 @@ e2e: prerequisites install ## Run the end-to-end tests in the lab, after the cha
 e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with KubeVirt.
 	@LAB=$(LAB) BIN=$(BIN) TESTS='$(KUBEVIRT_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-kubevirt.sh
 
+e2e-nodes: $(LAB) $(HELM) ## Run the tests that need two nodes, in a lab with a second one: placement, images, the loss of a node, an operator on each.
+	@LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) NAMESPACE=$(NAMESPACE) TESTS='$(NODES_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-nodes.sh
+
 e2e-flux: $(LAB) $(KUSTOMIZE) ## Let Flux, built from its Go modules, follow a repository with config/gitops in the lab; replaces an operator that is installed there.
 	@LAB=$(LAB) BIN=$(BIN) KUSTOMIZE=$(KUSTOMIZE) IMAGES='$(IMAGES)' MAKE='$(MAKE)' test/scripts/e2e-flux.sh
 
@@ -183,8 +190,8 @@ LONG_E2E = cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN
 
 ##@ Lab
 .PHONY: lab-up lab-down lab-status lab-shell lab-kubeconfig
-lab-up: $(LAB) ## Start the one-node cluster (again), building what is not in the cache. KUBEVIRT=1: with virtual machines.
-	@$(LAB) up $(if $(filter 1,$(KUBEVIRT)),--kubevirt)
+lab-up: $(LAB) ## Start the cluster of one node (again), building what is not in the cache. NODES=2: with a second node. KUBEVIRT=1: with virtual machines.
+	@$(LAB) up $(if $(filter 1,$(KUBEVIRT)),--kubevirt) $(if $(NODES),--nodes $(NODES))
 
 lab-down: $(LAB) ## Stop the cluster and remove all of it but the cache.
 	@$(LAB) down

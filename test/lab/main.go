@@ -1,4 +1,4 @@
-// Command lab runs a one-node Kubernetes cluster in separate namespaces, made from Go modules and
+// Command lab runs a Kubernetes cluster of one node or two in separate namespaces, made from Go modules and
 // Debian packages alone. See README.md.
 package main
 

@@ -110,7 +110,7 @@ func diagnoseImage(pod *corev1.Pod, bound time.Time) *problem {
 		if w.Reason == "ErrImagePull" || w.Reason == "ImagePullBackOff" || w.Reason == "RegistryUnavailable" {
 			if !slices.ContainsFunc(refusedPulls, func(words string) bool { return strings.Contains(w.Message, words) }) {
 				return &problem{v1alpha1.ReasonImageUnavailable,
-					sentence("pod %q: image %q cannot be pulled, and no registry has said that it does not exist; see that the node reaches the registry", pod.Name, c.Image), bound}
+					sentence("pod %q: image %q cannot be pulled%s, and no registry has said that it does not exist; see that the node reaches the registry, or load the image onto it", pod.Name, c.Image, onNode(pod)), bound}
 			}
 			since := pod.CreationTimestamp.Time
 			if scheduled := podCondition(pod, corev1.PodScheduled).LastTransitionTime.Time; scheduled.After(since) {
@@ -126,6 +126,14 @@ func diagnoseImage(pod *corev1.Pod, bound time.Time) *problem {
 		}
 	}
 	return nil
+}
+
+// onNode says which node a pod is on: another one may have what this one lacks.
+func onNode(pod *corev1.Pod) string {
+	if pod.Spec.NodeName == "" {
+		return ""
+	}
+	return fmt.Sprintf(" on node %q", pod.Spec.NodeName)
 }
 
 // diagnoseLost returns why a pod that was ready no longer is, or nil. The reason is that of
@@ -149,11 +157,20 @@ func diagnoseLost(what, reason string, pod *corev1.Pod) *problem {
 		return broken(": its pod has ended")
 	}
 	if ready := podCondition(pod, corev1.PodReady); ready.Status != corev1.ConditionTrue {
-		t := broken(" is no longer ready: %s", cmp.Or(ready.Message, ready.Reason, "its pod says so"))
+		t := broken(" is no longer ready: %s", cmp.Or(ready.Message, ready.Reason, withoutReason(pod)))
 		t.deadline = ready.LastTransitionTime.Add(causeTimeout)
 		return t
 	}
 	return nil
+}
+
+// withoutReason says why a pod may be not ready that gives no reason. Kubernetes writes that into the pods of a node whose
+// kubelet no longer reports.
+func withoutReason(pod *corev1.Pod) string {
+	if pod.Spec.NodeName == "" {
+		return "its pod says so"
+	}
+	return fmt.Sprintf("its pod says so without a reason; see whether node %q is ready", pod.Spec.NodeName)
 }
 
 // brokenContainer returns how a container ended, whether or not it was started again.

@@ -27,7 +27,9 @@ func TestDiagnoseStart(t *testing.T) {
 		"never pulled": {pod("p", waiting("ErrImageNeverPull", "absent")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1": ErrImageNeverPull: absent; load the image onto the node, or let it be pulled`, time.Time{}},
 		"bad name":     {pod("p", waiting("InvalidImageName", "x")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1": InvalidImageName: x; correct the image's name`, time.Time{}},
 		"pull fails":   {pod("p", waiting("ErrImagePull", "401 Unauthorized")), v1alpha1.ReasonImageUnavailable, `pod "p": image "registry/image:1" cannot be pulled; correct its name, or give the pod a pull secret`, epoch.Add(imagePullTimeout)},
-		"being made":   {pod("p", waiting("ContainerCreating", "")), v1alpha1.ReasonPodStuck, `pod "p" does not start: its containers are not created yet`, end},
+		"no registry": {pod("p", waiting("ErrImagePull", "connection refused"), func(p *corev1.Pod) { p.Spec.NodeName = "node2" }), v1alpha1.ReasonImageUnavailable,
+			`pod "p": image "registry/image:1" cannot be pulled on node "node2", and no registry has said that it does not exist; see that the node reaches the registry, or load the image onto it`, end},
+		"being made": {pod("p", waiting("ContainerCreating", "")), v1alpha1.ReasonPodStuck, `pod "p" does not start: its containers are not created yet`, end},
 		"cannot be made": {pod("p", waiting("CreateContainerConfigError", `configmap "x" not found`)), v1alpha1.ReasonPodStuck,
 			`pod "p" does not start: container "c": CreateContainerConfigError: configmap "x" not found`, end},
 		"crashes": {pod("p", restarted(1, "Error"), func(p *corev1.Pod) { p.Status.Conditions = nil }), v1alpha1.ReasonChainNotReady,
@@ -71,6 +73,7 @@ func TestDiagnoseLost(t *testing.T) {
 		"killed":      {ptr.To(pod("p", restarted(137, "OOMKilled"))), `function "f": container "c" ended with exit code 137 (OOMKilled); give it more memory`},
 		"crashed":     {ptr.To(pod("p", restarted(2, "Error"))), `function "f": container "c" ended with exit code 2`},
 		"unready":     {ptr.To(pod("p", unready("port west is down"))), `function "f" is no longer ready: port west is down`},
+		"node away":   {ptr.To(pod("p", running, func(p *corev1.Pod) { p.Spec.NodeName = "node2" })), `function "f" is no longer ready: its pod says so without a reason; see whether node "node2" is ready`},
 		"unready too": {ptr.To(pod("p", running)), `function "f" is no longer ready: its pod says so`},
 	}
 	for name, test := range tests {

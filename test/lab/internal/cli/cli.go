@@ -63,7 +63,7 @@ func newRoot() *cobra.Command {
 	a := &app{}
 	root := &cobra.Command{
 		Use:           "lab",
-		Short:         "A one-node Kubernetes cluster in separate namespaces",
+		Short:         "A Kubernetes cluster of one node or two in separate namespaces",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

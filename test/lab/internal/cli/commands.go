@@ -16,11 +16,14 @@ import (
 func (a *app) up() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up",
-		Short: "Build what is missing and bring the node up",
+		Short: "Build what is missing and bring the nodes up",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if policy := a.settings.CPUManager; policy != "none" && policy != "static" {
 				return fmt.Errorf("the CPU manager policy %q is neither none nor static", policy)
+			}
+			if n := a.settings.Nodes; n < 0 || n > maxNodes {
+				return fmt.Errorf("--nodes is %d: a lab has 1 to %d nodes", n, maxNodes)
 			}
 			if err := a.findSource(); err != nil {
 				return err
@@ -30,9 +33,14 @@ func (a *app) up() *cobra.Command {
 	}
 	c.Flags().StringVar(&a.settings.CPUManager, "cpu-manager", environment("VNFBENCH_LAB_CPU_MANAGER", "none"),
 		"the kubelet's CPU manager policy, none or static (VNFBENCH_LAB_CPU_MANAGER)")
+	c.Flags().IntVar(&a.settings.Nodes, "nodes", environmentNumber("VNFBENCH_LAB_NODES", 0),
+		"number of nodes, 1 or 2 (VNFBENCH_LAB_NODES; default: as many as there are, or 1)")
 	a.addKubeVirt(c, "deploy KubeVirt too")
 	return c
 }
+
+// maxNodes is the number of nodes that lab up starts in namespaces.
+const maxNodes = 2
 
 func environment(name, otherwise string) string {
 	if value := os.Getenv(name); value != "" {
@@ -45,7 +53,7 @@ func (a *app) down() *cobra.Command {
 	var purge bool
 	c := &cobra.Command{
 		Use:   "down",
-		Short: "End the node and remove all that it left",
+		Short: "End the nodes and remove all that they left",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return a.lab().Down(c.Context(), purge) },
 	}
@@ -54,18 +62,21 @@ func (a *app) down() *cobra.Command {
 }
 
 func (a *app) kill() *cobra.Command {
-	return &cobra.Command{
+	var node string
+	c := &cobra.Command{
 		Use:   "kill",
-		Short: "End the node at once, as a power failure does, and keep its state",
+		Short: "End all nodes, or one, at once, as a power failure does, and keep their state",
 		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return a.lab().Kill(c.Context()) },
+		RunE:  func(c *cobra.Command, _ []string) error { return a.lab().Kill(c.Context(), node) },
 	}
+	c.Flags().StringVar(&node, "node", "", "the node that ends, such as node2 (default: all)")
+	return c
 }
 
 func (a *app) status() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show the lab; fail unless the node is ready",
+		Short: "Show the lab; fail unless every node is ready",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := a.lab().Status(c.Context())
@@ -75,7 +86,7 @@ func (a *app) status() *cobra.Command {
 			if err := s.Print(os.Stdout); err != nil {
 				return err
 			}
-			if !s.NodeReady {
+			if !s.Ready() {
 				return errQuiet
 			}
 			return nil
@@ -84,17 +95,20 @@ func (a *app) status() *cobra.Command {
 }
 
 func (a *app) shell() *cobra.Command {
-	return &cobra.Command{
+	var node string
+	c := &cobra.Command{
 		Use:   "shell [-- program argument...]",
-		Short: "Run a shell, or a program, inside of the node",
+		Short: "Run a shell, or a program, inside of a node",
 		RunE: func(_ *cobra.Command, args []string) error {
-			err := a.lab().Shell(args, enter.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+			err := a.lab().Shell(node, args, enter.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 				return errors.Join(errProgram, err)
 			}
 			return err
 		},
 	}
+	c.Flags().StringVar(&node, "node", "", "the node, such as node2 (default: node1)")
+	return c
 }
 
 func (a *app) kubeconfig() *cobra.Command {
@@ -129,7 +143,7 @@ func (a *app) kubectl() *cobra.Command {
 func (a *app) load() *cobra.Command {
 	return &cobra.Command{
 		Use:   "load FILE...",
-		Short: "Import image archives into the node",
+		Short: "Import image archives into every node",
 		Args:  cobra.MinimumNArgs(1),
 		RunE:  func(c *cobra.Command, args []string) error { return a.lab().Load(c.Context(), args) },
 	}

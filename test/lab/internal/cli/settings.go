@@ -21,18 +21,24 @@ func (a *app) addFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.settings.StateDir, "state-dir", os.Getenv("VNFBENCH_LAB_STATE_DIR"),
 		"directory of this lab (VNFBENCH_LAB_STATE_DIR; default: lab in the cache directory)")
-	flags.IntVar(&a.settings.Port, "port", environmentPort(),
+	flags.IntVar(&a.settings.Port, "port", environmentNumber("VNFBENCH_LAB_PORT", defaultPort),
 		"port of the API server on 127.0.0.1 (VNFBENCH_LAB_PORT)")
 	flags.StringVar(&a.settings.SourceDir, "source-dir", os.Getenv("VNFBENCH_LAB_SOURCE_DIR"),
 		"directory of the lab's go.mod (VNFBENCH_LAB_SOURCE_DIR; default: looked for)")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.complete() }
 }
 
-func environmentPort() int {
-	if port, err := strconv.Atoi(os.Getenv("VNFBENCH_LAB_PORT")); err == nil {
-		return port
+// environmentNumber reads a variable. One that is no number is -1, which no setting allows.
+func environmentNumber(name string, otherwise int) int {
+	value := os.Getenv(name)
+	if value == "" {
+		return otherwise
 	}
-	return defaultPort
+	number, err := strconv.Atoi(value)
+	if err != nil {
+		return -1
+	}
+	return number
 }
 
 // complete fills in the settings that were not given.

@@ -1,5 +1,5 @@
-// Package config renders the node's configuration. A few addresses and
-// choices go in; files and the daemons' command lines come out.
+// Package config renders the configuration of a lab's nodes. The number of a node and a few
+// choices go in; addresses, files and the daemons' command lines come out.
 package config
 
 import (
@@ -11,12 +11,51 @@ import (
 	"text/template"
 )
 
-// Node has the differences between labs, and names what is the same.
+// Node has the differences between nodes. All else follows from its number.
 type Node struct {
-	// Name is the node's name in the cluster.
-	Name string `json:"name"`
+	// Number is 1 for the node that runs the control plane too: etcd, the API server, the controller
+	// manager and the scheduler. Workers have the numbers from 2 to MaxNodes.
+	Number int `json:"number"`
 	// CPUManager is the kubelet's CPU manager policy: "none" or "static".
 	CPUManager string `json:"cpuManager"`
+}
+
+// MaxNodes is the number of nodes that a lab can have. Every node has routes to the pods of all others
+// from its start, so that a node which comes later changes nothing in those that run.
+const MaxNodes = 3
+
+// ControlPlane reports whether the node runs the control plane.
+func (n Node) ControlPlane() bool { return n.Number == 1 }
+
+// Name returns the node's name in the cluster.
+func (n Node) Name() string { return fmt.Sprintf("node%d", n.Number) }
+
+// IP returns the node's address in the network of the nodes.
+func (n Node) IP() string { return fmt.Sprintf("172.30.0.%d", 1+n.Number) }
+
+// Prefix returns the node's address with the length of its network's prefix.
+func (n Node) Prefix() string { return n.IP() + "/16" }
+
+// PodCIDR returns the addresses of the node's pods.
+func (n Node) PodCIDR() string { return fmt.Sprintf("10.244.%d.0/24", n.Number-1) }
+
+// APIServerURL returns the API server's address for programs in the node.
+func (n Node) APIServerURL() string {
+	if n.ControlPlane() {
+		return "https://127.0.0.1:" + APIPort
+	}
+	return "https://" + Node{Number: 1}.IP() + ":" + APIPort
+}
+
+// Others returns all nodes that the lab can have next to this one.
+func (n Node) Others() []Node {
+	var others []Node
+	for number := 1; number <= MaxNodes; number++ {
+		if number != n.Number {
+			others = append(others, Node{Number: number, CPUManager: n.CPUManager})
+		}
+	}
+	return others
 }
 
 // DaemonCPUs returns the CPUs that the node's daemons may use, "" for all. With the static policy it is the first one: the
@@ -30,11 +69,8 @@ func (n Node) DaemonCPUs() string {
 
 // Addresses of the cluster. Every lab has a separate network namespace, so they never conflict.
 const (
-	NodeIP        = "172.30.0.2"
-	NodePrefix    = "172.30.0.2/16"
 	Gateway       = "172.30.0.1"
 	PodCIDR       = "10.244.0.0/16"
-	NodePodCIDR   = "10.244.0.0/24"
 	ServiceCIDR   = "10.96.0.0/16"
 	DNSIP         = "10.96.0.10"
 	APIPort       = "6443"
@@ -43,6 +79,7 @@ const (
 	CoreDNSImage  = "localhost/coredns:lab"
 	BusyboxImage  = "localhost/busybox:1"
 	PodBridge     = "cni0"
+	NodeBridge    = "nodes"
 	ContainerdURL = "unix:///run/containerd/containerd.sock"
 )
 
@@ -57,9 +94,6 @@ const (
 	// VolumeDir is the volume of the archive of results.
 	VolumeDir = "/var/lib/vnfbench"
 )
-
-// NodeName is the node's name in the cluster.
-const NodeName = "node1"
 
 //go:embed templates
 var templates embed.FS
@@ -91,21 +125,32 @@ func (n Node) Files() (map[string][]byte, error) {
 		}
 		rendered[place] = out.Bytes()
 	}
-	rendered["/etc/hosts"] = []byte("127.0.0.1 localhost\n::1 localhost\n" + NodeIP + " " + n.Name + "\n")
-	rendered["/etc/hostname"] = []byte(n.Name + "\n")
+	rendered["/etc/hosts"] = []byte(n.hosts())
+	rendered["/etc/hostname"] = []byte(n.Name() + "\n")
 	// The node reaches no name server; pods ask CoreDNS.
 	rendered["/etc/resolv.conf"] = nil
 	return rendered, nil
 }
 
+// hosts renders the names that the node itself resolves: those of the nodes with a smaller number and
+// its own. Those that come later change nothing in it.
+func (n Node) hosts() string {
+	lines := "127.0.0.1 localhost\n::1 localhost\n"
+	for number := 1; number <= n.Number; number++ {
+		known := Node{Number: number}
+		lines += known.IP() + " " + known.Name() + "\n"
+	}
+	return lines
+}
+
 func (n Node) values() map[string]string {
 	return map[string]string{
-		"Name":           n.Name,
+		"Name":           n.Name(),
 		"CPUManager":     n.CPUManager,
 		"PKIDir":         PKIDir,
 		"DNSIP":          DNSIP,
 		"PodCIDR":        PodCIDR,
-		"NodePodCIDR":    NodePodCIDR,
+		"NodePodCIDR":    n.PodCIDR(),
 		"PauseImage":     PauseImage,
 		"PodBridge":      PodBridge,
 		"ContainerdURL":  ContainerdURL,

@@ -1,10 +1,13 @@
 package config_test
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func TestGoldens(t *testing.T) {
 	for _, policy := range []string{"none", "static"} {
-		node := config.Node{Name: "node1", CPUManager: policy}
+		node := config.Node{Number: 1, CPUManager: policy}
 		files, err := node.Files()
 		if err != nil {
 			t.Fatal(err)
@@ -34,11 +37,71 @@ func TestGoldens(t *testing.T) {
 			}
 		}
 	}
-	var lines strings.Builder
-	for _, d := range (config.Node{Name: "node1"}).Daemons() {
+	compareGolden(t, "daemons.sh", daemons(config.Node{Number: 1}))
+}
+
+// TestWorkerGoldens compares the files of a worker that differ from those of node 1.
+func TestWorkerGoldens(t *testing.T) {
+	first, err := config.Node{Number: 1, CPUManager: "none"}.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker := config.Node{Number: 2, CPUManager: "none"}
+	files, err := worker.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var differ []string
+	for place, data := range files {
+		if string(data) != string(first[place]) {
+			differ = append(differ, filepath.Base(place))
+			compareGolden(t, "worker-"+filepath.Base(place), data)
+		}
+	}
+	slices.Sort(differ)
+	if diff := cmp.Diff([]string{"10-bridge.conflist", "hostname", "hosts", "kube-proxy.yaml"}, differ); diff != "" {
+		t.Errorf("unexpected files differ from those of node 1 (-want +got):\n%s", diff)
+	}
+	compareGolden(t, "worker-daemons.sh", daemons(worker))
+}
+
+func daemons(n config.Node) []byte {
+	var lines bytes.Buffer
+	for _, d := range n.Daemons() {
 		fmt.Fprintf(&lines, "# %s, after %q\n%s\n\n", d.Name, d.Needs, strings.Join(d.Args, " \\\n  "))
 	}
-	compareGolden(t, "daemons.sh", []byte(lines.String()))
+	return lines.Bytes()
+}
+
+// TestNodesDiffer checks what must differ between any two nodes.
+func TestNodesDiffer(t *testing.T) {
+	nodes := append((config.Node{Number: 1}).Others(), config.Node{Number: 1})
+	if len(nodes) != config.MaxNodes {
+		t.Fatalf("node 1 knows %d others, want all but itself of %d", len(nodes)-1, config.MaxNodes)
+	}
+	seen := map[string]config.Node{}
+	_, all, err := net.ParseCIDR(config.PodCIDR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		for _, value := range []string{n.Name(), n.IP(), n.PodCIDR()} {
+			if other, taken := seen[value]; taken {
+				t.Errorf("%s has %s, as %s has", n.Name(), value, other.Name())
+			}
+			seen[value] = n
+		}
+		address, _, err := net.ParseCIDR(n.PodCIDR())
+		if err != nil || !all.Contains(address) {
+			t.Errorf("the pods' addresses %s of %s are outside of the cluster's %s: %v", n.PodCIDR(), n.Name(), config.PodCIDR, err)
+		}
+		if _, _, err := net.ParseCIDR(n.Prefix()); err != nil {
+			t.Error(err)
+		}
+		if local := strings.Contains(n.APIServerURL(), "127.0.0.1"); local != n.ControlPlane() {
+			t.Errorf("%s finds the API server at %s", n.Name(), n.APIServerURL())
+		}
+	}
 }
 
 func compareGolden(t *testing.T, name string, got []byte) {
@@ -59,7 +122,7 @@ func compareGolden(t *testing.T, name string, got []byte) {
 }
 
 func TestFilesParse(t *testing.T) {
-	files, err := config.Node{Name: "node1", CPUManager: "static"}.Files()
+	files, err := config.Node{Number: 1, CPUManager: "static"}.Files()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +144,7 @@ func TestManifestsAgree(t *testing.T) {
 			t.Errorf("CoreDNS's manifest does not say %q", want)
 		}
 	}
-	for _, want := range []string{"path: " + config.VolumeDir, "values: [" + config.NodeName + "]"} {
+	for _, want := range []string{"path: " + config.VolumeDir, "values: [" + (config.Node{Number: 1}).Name() + "]"} {
 		if !strings.Contains(manifests.Volume, want+"}") {
 			t.Errorf("the volume's manifest does not say %q", want)
 		}

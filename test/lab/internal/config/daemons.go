@@ -17,15 +17,16 @@ type Daemon struct {
 const (
 	etcdClients = "127.0.0.1:2379"
 	etcdPeers   = "127.0.0.1:2380"
-	apiReady    = "https://127.0.0.1:" + APIPort + "/readyz"
+	readyPath   = "/readyz"
 )
 
 // Daemons returns the node's daemons. They start together, each once what it needs answers.
 func (n Node) Daemons() []Daemon {
-	return []Daemon{
-		{Name: "containerd", Args: []string{"containerd", "--config", path.Join(ConfigDir, "containerd.toml")}},
-		n.etcd(), apiServer(), controllerManager(), scheduler(), n.kubelet(), kubeProxy(),
+	daemons := []Daemon{{Name: "containerd", Args: []string{"containerd", "--config", path.Join(ConfigDir, "containerd.toml")}}}
+	if n.ControlPlane() {
+		daemons = append(daemons, n.etcd(), n.apiServer(), n.controllerManager(), n.scheduler())
 	}
+	return append(daemons, n.kubelet(), n.kubeProxy())
 }
 
 func (n Node) kubelet() Daemon {
@@ -33,13 +34,13 @@ func (n Node) kubelet() Daemon {
 		"kubelet",
 		"--config=" + path.Join(ConfigDir, "kubelet.yaml"),
 		"--kubeconfig=" + pkiFile("kubelet.kubeconfig"),
-		"--hostname-override=" + n.Name,
-		"--node-ip=" + NodeIP,
+		"--hostname-override=" + n.Name(),
+		"--node-ip=" + n.IP(),
 	}}
 }
 
-func kubeProxy() Daemon {
-	return Daemon{Name: "kube-proxy", Needs: apiReady, Args: []string{
+func (n Node) kubeProxy() Daemon {
+	return Daemon{Name: "kube-proxy", Needs: n.APIServerURL() + readyPath, Args: []string{
 		"kube-proxy", "--config=" + path.Join(ConfigDir, "kube-proxy.yaml"),
 	}}
 }
@@ -48,23 +49,23 @@ func (n Node) etcd() Daemon {
 	const clients, peers = "http://" + etcdClients, "http://" + etcdPeers
 	return Daemon{Name: "etcd", Args: []string{
 		"etcd",
-		"--name=" + n.Name,
+		"--name=" + n.Name(),
 		"--data-dir=/var/lib/etcd",
 		"--listen-client-urls=" + clients,
 		"--advertise-client-urls=" + clients,
 		"--listen-peer-urls=" + peers,
 		"--initial-advertise-peer-urls=" + peers,
-		"--initial-cluster=" + n.Name + "=" + peers,
+		"--initial-cluster=" + n.Name() + "=" + peers,
 		"--unsafe-no-fsync", // the state does not outlive the machine's boot
 		"--log-level=warn",
 	}}
 }
 
-func apiServer() Daemon {
+func (n Node) apiServer() Daemon {
 	return Daemon{Name: "kube-apiserver", Needs: "tcp://" + etcdClients, Args: []string{
 		"kube-apiserver",
 		"--etcd-servers=http://" + etcdClients,
-		"--advertise-address=" + NodeIP,
+		"--advertise-address=" + n.IP(),
 		"--secure-port=" + APIPort,
 		"--allow-privileged=true",
 		"--authorization-mode=Node,RBAC",
@@ -89,9 +90,9 @@ func apiServer() Daemon {
 	}}
 }
 
-func controllerManager() Daemon {
+func (n Node) controllerManager() Daemon {
 	kubeconfig := pkiFile("controller-manager.kubeconfig")
-	return Daemon{Name: "kube-controller-manager", Needs: apiReady, Args: []string{
+	return Daemon{Name: "kube-controller-manager", Needs: n.APIServerURL() + readyPath, Args: []string{
 		"kube-controller-manager",
 		"--kubeconfig=" + kubeconfig,
 		"--authentication-kubeconfig=" + kubeconfig,
@@ -114,9 +115,9 @@ func controllerManager() Daemon {
 	}}
 }
 
-func scheduler() Daemon {
+func (n Node) scheduler() Daemon {
 	kubeconfig := pkiFile("scheduler.kubeconfig")
-	return Daemon{Name: "kube-scheduler", Needs: apiReady, Args: []string{
+	return Daemon{Name: "kube-scheduler", Needs: n.APIServerURL() + readyPath, Args: []string{
 		"kube-scheduler",
 		"--kubeconfig=" + kubeconfig,
 		"--authentication-kubeconfig=" + kubeconfig,

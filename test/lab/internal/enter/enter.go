@@ -113,6 +113,18 @@ func (n Node) open() (int, error) {
 	return pidfd, nil
 }
 
+// Network opens the node's network namespace.
+func (n Node) Network() (*os.File, error) {
+	namespace, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", n.PID))
+	if err != nil {
+		return nil, fmt.Errorf("opening the node's network: %w", err)
+	}
+	if !n.Alive() { // the id may belong to another process by now
+		return nil, errors.Join(errGone, namespace.Close())
+	}
+	return namespace, nil
+}
+
 // Streams are the standard streams of a program in the node.
 type Streams struct {
 	In       io.Reader

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"vnfbench.io/test/lab/internal/cgroup"
+	"vnfbench.io/test/lab/internal/config"
 )
 
 // Down ends the lab and removes everything that it left on this machine except the cache. With
@@ -25,9 +25,10 @@ func (l Lab) Down(ctx context.Context, purge bool) error {
 	return nil
 }
 
-// Kill ends the node at once, as a power failure does. Its state stays, and Up starts the node again.
-func (l Lab) Kill(ctx context.Context) error {
-	if _, err := l.Running(); err != nil {
+// Kill ends the node of that name at once, as a power failure does, or every node that runs where the name
+// is empty. Their state stays, and Up starts them again.
+func (l Lab) Kill(ctx context.Context, name string) error {
+	if _, err := l.toKill(name); err != nil {
 		return err
 	}
 	lock, err := l.lock(ctx)
@@ -35,38 +36,81 @@ func (l Lab) Kill(ctx context.Context) error {
 		return err
 	}
 	defer lock.Unlock()
-	r, err := l.Running()
+	victims, err := l.toKill(name)
 	if err != nil {
 		return err
 	}
-	if err := r.Kill(); err != nil {
-		return err
+	for _, m := range victims {
+		r, err := m.load()
+		if err != nil {
+			return err
+		}
+		if err := r.Kill(); err != nil {
+			return err
+		}
+		l.Log.Printf("%s is killed, process %d: lab up starts it again", m.subject(), r.PID)
 	}
-	l.Log.Printf("the node is killed, process %d: lab up starts it again", r.PID)
 	return nil
+}
+
+// toKill returns the nodes that run, or the one of that name.
+func (l Lab) toKill(name string) ([]member, error) {
+	if name != "" {
+		m, err := l.find(name)
+		if err != nil {
+			return nil, err
+		}
+		_, err = m.running()
+		return []member{m}, err
+	}
+	known, err := l.members()
+	if err != nil {
+		return nil, err
+	}
+	var running []member
+	for _, m := range known {
+		_, err := m.running()
+		if err == nil {
+			running = append(running, m)
+		} else if !errors.Is(err, ErrNotUp) {
+			return nil, err
+		}
+	}
+	if len(running) == 0 {
+		return nil, ErrNotUp
+	}
+	return running, nil
 }
 
 func (l Lab) remove(ctx context.Context) error {
 	if _, err := os.Stat(l.StateDir); errors.Is(err, fs.ErrNotExist) {
-		return cgroup.Remove(ctx, l.group()) // of a lab whose state was removed by hand
+		return l.endAll(ctx) // of a lab whose state was removed by hand
 	}
 	lock, err := l.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer lock.Unlock()
-	r, err := l.load()
-	if err != nil {
-		return err
-	}
-	if err := r.Kill(); err != nil {
-		return err
-	}
-	if err := cgroup.Remove(ctx, l.group()); err != nil {
+	if err := l.endAll(ctx); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(l.StateDir); err != nil {
 		return fmt.Errorf("removing the lab's state: %w", err)
+	}
+	return nil
+}
+
+// endAll ends every node that the lab can have, also one without a record.
+func (l Lab) endAll(ctx context.Context) error {
+	for number := 1; number <= config.MaxNodes; number++ {
+		m := l.member(number)
+		r, err := m.load()
+		if err != nil {
+			return err
+		}
+		if err := m.end(ctx, r); err != nil {
+			return err
+		}
 	}
 	return nil
 }

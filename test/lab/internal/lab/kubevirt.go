@@ -26,7 +26,7 @@ func (l Lab) kubeVirtSteps(r record, made kubevirt.Made) []step {
 	abilities := kubevirt.Examine()
 	l.Log.Printf("%s", abilities)
 	return []step{
-		{"KubeVirt's images loaded", func(ctx context.Context) error { return l.loadArchives(ctx, r, made.Archives()) }},
+		{"KubeVirt's images loaded", func(ctx context.Context) error { return l.loadAll(ctx, made.Archives()) }},
 		{"KubeVirt's operator applied", func(ctx context.Context) error { return l.applyKubeVirt(ctx, r, made, abilities) }},
 		{"KubeVirt deployed", func(ctx context.Context) error { return l.waitForKubeVirt(ctx, r, made) }},
 	}
@@ -36,7 +36,7 @@ func (l Lab) kubeVirtSteps(r record, made kubevirt.Made) []step {
 const controlPlaneLabel = "node-role.kubernetes.io/control-plane="
 
 func (l Lab) applyKubeVirt(ctx context.Context, r record, made kubevirt.Made, abilities kubevirt.Abilities) error {
-	if err := l.kubectl(r).command("label", "node", nodeName, controlPlaneLabel, "--overwrite").Run(ctx); err != nil {
+	if err := l.kubectl(r).command("label", "node", l.member(1).node.Name(), controlPlaneLabel, "--overwrite").Run(ctx); err != nil {
 		return err
 	}
 	operator, err := made.Operator()
@@ -120,7 +120,7 @@ func (l Lab) askForKubeVirt(ctx context.Context, r record, made kubevirt.Made) e
 		}
 	}
 	var n schedulableNode
-	if err := l.kubectl(r).get(ctx, &n, "node", nodeName); err != nil {
+	if err := l.kubectl(r).get(ctx, &n, "node", l.member(1).node.Name()); err != nil {
 		return err
 	}
 	return n.takesGuests()

@@ -1,10 +1,9 @@
-// Package lab is the lab as this machine sees it. Settings go in; a node that is started, loaded,
-// examined or stopped comes out.
+// Package lab is the lab as this machine sees it. Settings go in; nodes that are started, loaded,
+// examined or stopped come out.
 package lab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,8 +13,6 @@ import (
 
 	"vnfbench.io/test/lab/internal/build"
 	"vnfbench.io/test/lab/internal/cache"
-	"vnfbench.io/test/lab/internal/config"
-	"vnfbench.io/test/lab/internal/enter"
 	"vnfbench.io/test/lab/internal/lockfile"
 	"vnfbench.io/test/lab/internal/progress"
 	"vnfbench.io/test/lab/internal/rootfs"
@@ -33,6 +30,8 @@ type Settings struct {
 	Port int
 	// CPUManager is the kubelet's CPU manager policy.
 	CPUManager string
+	// Nodes is how many nodes are wanted; 0 leaves as many as there are, and begins with one.
+	Nodes int
 	// KubeVirt asks for virtual machines.
 	KubeVirt bool
 }
@@ -46,21 +45,12 @@ type Lab struct {
 // ErrNotUp is the error of what needs a running node.
 var ErrNotUp = errors.New("the lab is not up: run lab up")
 
-// nodeName is the node's name in the cluster.
-const nodeName = config.NodeName
-
 func (l Lab) path(elements ...string) string {
 	return filepath.Join(append([]string{l.StateDir}, elements...)...)
 }
 
 // KubeconfigPath returns the path of the administrator's kubeconfig.
 func (l Lab) KubeconfigPath() string { return l.path("kubeconfig") }
-
-// LogDir returns the directory of the node's and its daemons' logs.
-func (l Lab) LogDir() string { return l.path("log") }
-
-// group returns the name of the node's control groups. It differs between labs.
-func (l Lab) group() string { return "vnfbench-lab-" + cache.Fingerprint(l.StateDir)[:8] }
 
 func (l Lab) cache() cache.Cache {
 	return cache.Cache{Dir: l.CacheDir, Waiting: func(kind string) {
@@ -95,48 +85,6 @@ func (l Lab) lock(ctx context.Context) (*lockfile.Lock, error) {
 	})
 }
 
-// record is what is known about the node, kept in the state directory.
-type record struct {
-	enter.Node
-	// BootID is the machine's boot in which the node's data was written.
-	BootID string `json:"bootID"`
-	// Port is the API server's on this machine.
-	Port int `json:"port"`
-	// Fingerprint hashes everything that the node was started with.
-	Fingerprint string `json:"fingerprint"`
-	// KubeDir is where the node's binaries are on this machine.
-	KubeDir string `json:"kubeDir"`
-}
-
-// load reads the record; without one, it is empty.
-func (l Lab) load() (record, error) {
-	var r record
-	data, err := os.ReadFile(l.path("record.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, nil
-	}
-	if err != nil {
-		return r, fmt.Errorf("reading the lab's record: %w", err)
-	}
-	if err := json.Unmarshal(data, &r); err != nil {
-		return r, fmt.Errorf("reading the lab's record: %w", err)
-	}
-	return r, nil
-}
-
-func (l Lab) save(r record) error {
-	return l.writeJSON("record.json", r)
-}
-
-// writeJSON replaces a file of the state directory atomically, so that no file is half written.
-func (l Lab) writeJSON(name string, value any) error {
-	data, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encoding %s: %w", name, err)
-	}
-	return replaceFile(l.path(name), data, 0o644)
-}
-
 func replaceFile(path string, data []byte, mode fs.FileMode) error {
 	temp := path + ".tmp"
 	if err := os.WriteFile(temp, data, mode); err != nil {
@@ -145,17 +93,8 @@ func replaceFile(path string, data []byte, mode fs.FileMode) error {
 	return os.Rename(temp, path)
 }
 
-// Running returns the record of the running node, or ErrNotUp.
-func (l Lab) Running() (record, error) {
-	r, err := l.load()
-	if err != nil {
-		return r, err
-	}
-	if !r.Alive() {
-		return r, ErrNotUp
-	}
-	return r, nil
-}
+// Running returns the record of the running node 1, or ErrNotUp.
+func (l Lab) Running() (record, error) { return l.member(1).running() }
 
 // bootID identifies the machine's current boot.
 func bootID() (string, error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,16 +56,16 @@ func TestNodeReadyIsFresh(t *testing.T) {
 }
 
 func TestRecordSurvives(t *testing.T) {
-	l := Lab{Settings: Settings{StateDir: t.TempDir()}}
-	if got, err := l.load(); err != nil || got != (record{}) {
+	m := Lab{Settings: Settings{StateDir: t.TempDir()}}.member(1)
+	if got, err := m.load(); err != nil || got != (record{}) {
 		t.Errorf("without a record: %+v, %v", got, err)
 	}
 	want := record{BootID: "b", Port: 1, Fingerprint: "f", KubeDir: "k"}
 	want.PID, want.StartTicks = 7, 8
-	if err := l.save(want); err != nil {
+	if err := m.save(want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := l.load()
+	got, err := m.load()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestRecordSurvives(t *testing.T) {
 
 func TestKillKeepsTheState(t *testing.T) {
 	l := Lab{Settings: Settings{StateDir: filepath.Join(t.TempDir(), "lab")}, Log: progress.New(io.Discard)}
-	if err := l.Kill(t.Context()); !errors.Is(err, ErrNotUp) {
+	if err := l.Kill(t.Context(), ""); !errors.Is(err, ErrNotUp) {
 		t.Errorf("without a lab: %v, want %v", err, ErrNotUp)
 	}
 	if _, err := os.Stat(l.StateDir); !errors.Is(err, fs.ErrNotExist) {
@@ -94,27 +95,31 @@ func TestKillKeepsTheState(t *testing.T) {
 	if want.Node, err = enter.Identify(first.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.save(want); err != nil {
+	if err := l.member(1).save(want); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Kill(t.Context()); err != nil {
+	if err := l.Kill(t.Context(), ""); err != nil {
 		t.Error(err)
 	}
 	if err := first.Wait(); err == nil {
 		t.Error("the node's process ended by itself")
 	}
-	if got, err := l.load(); err != nil || got != want {
+	if got, err := l.member(1).load(); err != nil || got != want {
 		t.Errorf("the record is %+v, %v, want %+v as before", got, err, want)
 	}
-	if err := l.Kill(t.Context()); !errors.Is(err, ErrNotUp) {
+	if err := l.Kill(t.Context(), ""); !errors.Is(err, ErrNotUp) {
 		t.Errorf("a second time: %v, want %v", err, ErrNotUp)
 	}
 }
 
 func TestGroupsDiffer(t *testing.T) {
 	a, b := Lab{Settings: Settings{StateDir: "/a"}}, Lab{Settings: Settings{StateDir: "/b"}}
-	if a.group() == b.group() {
-		t.Errorf("two labs have the control group %q", a.group())
+	groups := map[string]bool{}
+	for _, m := range []member{a.member(1), a.member(2), b.member(1), b.member(2)} {
+		if groups[m.group()] {
+			t.Errorf("two nodes have the control group %q", m.group())
+		}
+		groups[m.group()] = true
 	}
 }
 
@@ -177,5 +182,142 @@ func TestStartedOfThisProcess(t *testing.T) {
 	// A process that started at boot is as old as the machine's uptime.
 	if age := time.Since(r.started()); age <= 0 {
 		t.Errorf("the machine's boot was %s ago", age)
+	}
+}
+
+func TestMembersAreThoseWithARecord(t *testing.T) {
+	l := Lab{Settings: Settings{StateDir: t.TempDir()}}
+	if got, err := l.members(); err != nil || len(got) != 0 {
+		t.Errorf("a new lab has the nodes %v, %v", got, err)
+	}
+	if _, err := l.find("node2"); err == nil {
+		t.Error("a new lab has node2")
+	}
+	for _, number := range []int{2, 1} {
+		if err := l.member(number).save(record{Fingerprint: "f"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := l.members()
+	if err != nil || len(got) != 2 || got[0].node.Name() != "node1" || got[1].node.Name() != "node2" {
+		t.Errorf("the nodes are %v, %v", got, err)
+	}
+	for name, want := range map[string]string{"": "node1", "node1": "node1", "node2": "node2"} {
+		if m, err := l.find(name); err != nil || m.node.Name() != want {
+			t.Errorf("find(%q) is %s, %v, want %s", name, m.node.Name(), err, want)
+		}
+	}
+	if _, err := l.find("node3"); err == nil || !strings.Contains(err.Error(), "node2") {
+		t.Errorf("node3: the error %v does not name the nodes that exist", err)
+	}
+}
+
+func TestNodeOneIsWhereItWas(t *testing.T) {
+	l := Lab{Settings: Settings{StateDir: "/state"}}
+	for number, want := range map[int]string{1: "/state/data", 2: "/state/node2/data"} {
+		if got := l.member(number).path("data"); got != want {
+			t.Errorf("node %d is in %s, want %s", number, got, want)
+		}
+	}
+}
+
+func TestWantedWorkers(t *testing.T) {
+	for name, test := range map[string]struct{ recorded, wanted, workers int }{
+		"a new lab":                     {0, 0, 0},
+		"one, asked for nothing":        {1, 0, 0},
+		"two, asked for nothing":        {2, 0, 1},
+		"a new lab, asked for two":      {0, 2, 1},
+		"one node, asked for another":   {1, 2, 1},
+		"two nodes, asked for only one": {2, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := Lab{Settings: Settings{StateDir: t.TempDir(), Nodes: test.wanted}}
+			for number := 1; number <= test.recorded; number++ {
+				if err := l.member(number).save(record{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			workers, err := l.workers()
+			if err != nil || len(workers) != test.workers {
+				t.Fatalf("the workers are %v, %v, want %d", workers, err, test.workers)
+			}
+			for i, w := range workers {
+				if w.node.Number != i+2 {
+					t.Errorf("worker %d is %s", i, w.node.Name())
+				}
+			}
+		})
+	}
+}
+
+func TestStatusOfTwoNodes(t *testing.T) {
+	one := NodeStatus{Name: "node1", Running: true, Ready: true, Version: "v1", PID: 7, Age: time.Minute}
+	down := NodeStatus{Name: "node2"}
+	up := NodeStatus{Name: "node2", Running: true, Ready: true, PID: 8, Age: time.Second}
+	for name, test := range map[string]struct {
+		nodes     []NodeStatus
+		ready     bool
+		says, not string
+	}{
+		"no node":        {nil, false, "down", "node"},
+		"one":            {[]NodeStatus{one}, true, "up for 1m0s, process 7", "node2"},
+		"one, not ready": {[]NodeStatus{{Name: "node1", Running: true}}, false, "NOT READY", "node2"},
+		"two":            {[]NodeStatus{one, up}, true, "ready, up for 1s, process 8", "DOWN"},
+		"one is lost":    {[]NodeStatus{one, down}, false, "DOWN", "NOT READY"},
+		"only a worker":  {[]NodeStatus{{Name: "node1"}, up}, false, "down", "node2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Status{Nodes: test.nodes}
+			if s.Ready() != test.ready {
+				t.Errorf("ready: %t", s.Ready())
+			}
+			var out strings.Builder
+			if err := s.Print(&out); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(out.String(), test.says) || strings.Contains(out.String(), test.not) {
+				t.Errorf("it prints\n%swhich is to say %q and not %q", out.String(), test.says, test.not)
+			}
+		})
+	}
+}
+
+func TestKillOneNode(t *testing.T) {
+	l := Lab{Settings: Settings{StateDir: filepath.Join(t.TempDir(), "lab")}, Log: progress.New(io.Discard)}
+	lock, err := l.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock.Unlock()
+	nodes := map[int]*exec.Cmd{1: exec.Command("sleep", "60"), 2: exec.Command("sleep", "60")}
+	for number, cmd := range nodes {
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		r := record{Fingerprint: "f"}
+		if r.Node, err = enter.Identify(cmd.Process.Pid); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.member(number).save(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Kill(t.Context(), "node2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := nodes[2].Wait(); err == nil {
+		t.Error("node2 ended by itself")
+	}
+	if _, err := l.Running(); err != nil {
+		t.Errorf("node1 ended with node2: %v", err)
+	}
+	if err := l.Kill(t.Context(), "node2"); !errors.Is(err, ErrNotUp) {
+		t.Errorf("a second time: %v, want %v", err, ErrNotUp)
+	}
+	if err := l.Kill(t.Context(), ""); err != nil { // those that run
+		t.Error(err)
+	}
+	if err := nodes[1].Wait(); err == nil {
+		t.Error("node1 ended by itself")
 	}
 }

@@ -20,18 +20,39 @@ import (
 	"vnfbench.io/test/lab/internal/image"
 )
 
-// Load imports image archives into the running node.
+// Load imports image archives into every node that runs.
 func (l Lab) Load(ctx context.Context, archives []string) error {
 	lock, err := l.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer lock.Unlock()
-	r, err := l.Running()
+	if _, err := l.Running(); err != nil {
+		return err
+	}
+	return l.loadAll(ctx, archives)
+}
+
+// loadAll imports archives into every node that runs.
+func (l Lab) loadAll(ctx context.Context, archives []string) error {
+	known, err := l.members()
 	if err != nil {
 		return err
 	}
-	return l.loadArchives(ctx, r, archives)
+	for _, m := range known {
+		r, err := m.running()
+		if errors.Is(err, ErrNotUp) {
+			l.Log.Printf("nothing is loaded into %s, which does not run", m.node.Name())
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := m.loadArchives(ctx, r, archives); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // archives lists the files of the images that every lab has.
@@ -47,12 +68,13 @@ type loaded struct {
 	Digest  string `json:"digest"`
 }
 
-func (l Lab) loadArchives(ctx context.Context, r record, archives []string) error {
-	known, err := l.readLoaded()
+// loadArchives imports archives into the node, except what it has.
+func (m member) loadArchives(ctx context.Context, r record, archives []string) error {
+	known, err := m.readLoaded()
 	if err != nil {
 		return err
 	}
-	present, err := listImages(r)
+	present, err := m.listImages(r)
 	if err != nil {
 		return err
 	}
@@ -69,26 +91,37 @@ func (l Lab) loadArchives(ctx context.Context, r record, archives []string) erro
 			return known[tag].Archive != hash || known[tag].Digest == "" || known[tag].Digest != present[tag].digest
 		})
 		if unchanged {
-			l.Log.Printf("%s is loaded already", strings.Join(tags, ", "))
+			m.lab.Log.Printf("%s is loaded already%s", strings.Join(tags, ", "), m.place())
 			continue
 		}
-		if present, err = importArchive(ctx, r, archive, tags); err != nil {
+		if present, err = m.importArchive(ctx, r, archive, tags); err != nil {
 			return err
 		}
 		for _, tag := range tags {
 			known[tag] = loaded{hash, present[tag].digest}
-			l.Log.Printf("%s loaded, %s", tag, present[tag].digest)
+			m.lab.Log.Printf("%s loaded%s, %s", tag, m.place(), present[tag].digest)
 		}
-		if err := l.writeJSON("loaded.json", known); err != nil {
+		if err := m.writeJSON(loadedName, known); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l Lab) readLoaded() (map[string]loaded, error) {
+// loadedName is the file in which a node's directory keeps what was imported.
+const loadedName = "loaded.json"
+
+// place says which node an image is in, in a message about it: it is mostly the only one.
+func (m member) place() string {
+	if m.node.ControlPlane() {
+		return ""
+	}
+	return " in " + m.node.Name()
+}
+
+func (m member) readLoaded() (map[string]loaded, error) {
 	known := map[string]loaded{}
-	data, err := os.ReadFile(l.path("loaded.json"))
+	data, err := os.ReadFile(m.path(loadedName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return known, nil
 	}
@@ -116,18 +149,18 @@ func hashFile(path string) (string, error) {
 
 // importArchive imports an archive and waits until the kubelet can see its images: containerd's
 // Kubernetes part gets them a moment later.
-func importArchive(ctx context.Context, r record, archive string, tags []string) (map[string]nodeImage, error) {
+func (m member) importArchive(ctx context.Context, r record, archive string, tags []string) (map[string]nodeImage, error) {
 	file, err := os.Open(archive)
 	if err != nil {
 		return nil, fmt.Errorf("importing an archive: %w", err)
 	}
 	defer file.Close()
-	if _, err := ctr(r, file, "images", "import", "-"); err != nil {
+	if _, err := m.ctr(r, file, "images", "import", "-"); err != nil {
 		return nil, fmt.Errorf("importing %q: %w", archive, err)
 	}
 	var present map[string]nodeImage
 	err = poll(ctx, 50*time.Millisecond, func(context.Context) (err error) {
-		if present, err = listImages(r); err != nil {
+		if present, err = m.listImages(r); err != nil {
 			return err
 		}
 		for _, tag := range tags {
@@ -147,8 +180,8 @@ type nodeImage struct {
 	managed bool
 }
 
-func listImages(r record) (map[string]nodeImage, error) {
-	out, err := ctr(r, nil, "images", "list")
+func (m member) listImages(r record) (map[string]nodeImage, error) {
+	out, err := m.ctr(r, nil, "images", "list")
 	if err != nil {
 		return nil, fmt.Errorf("listing the node's images: %w", err)
 	}
@@ -172,9 +205,9 @@ func parseImages(table string) map[string]nodeImage {
 
 // ctr runs containerd's client in the node, in the namespace that Kubernetes
 // uses.
-func ctr(r record, input io.Reader, args ...string) (string, error) {
+func (m member) ctr(r record, input io.Reader, args ...string) (string, error) {
 	var out, errOut strings.Builder
-	err := r.Run(nodeEnvironment(), enter.Streams{In: input, Out: &out, Err: &errOut},
+	err := r.Run(m.environment(), enter.Streams{In: input, Out: &out, Err: &errOut},
 		append([]string{"ctr", "--namespace", "k8s.io"}, args...)...)
 	if err != nil {
 		return "", fmt.Errorf("ctr %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errOut.String()))
@@ -182,16 +215,22 @@ func ctr(r record, input io.Reader, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-func waitForContainerd(ctx context.Context, r record) error {
+func (m member) waitForContainerd(ctx context.Context, r record) error {
 	return poll(ctx, 100*time.Millisecond, func(context.Context) error {
 		if !r.Alive() {
-			return ErrNotUp
+			return m.notUp()
 		}
-		_, err := ctr(r, nil, "version")
+		_, err := m.ctr(r, nil, "version")
 		return err
 	})
 }
 
-func nodeEnvironment() []string {
-	return []string{"PATH=" + config.Path(), "HOME=/root", "LANG=C.UTF-8", "KUBECONFIG=" + config.PKIDir + "/admin.kubeconfig"}
+// environment returns the variables of what runs in the node. Without an administrator's kubeconfig, which
+// a worker has none of, kubectl has the rights of the kubelet.
+func (m member) environment() []string {
+	client := "admin"
+	if !m.node.ControlPlane() {
+		client = "kubelet"
+	}
+	return []string{"PATH=" + config.Path(), "HOME=/root", "LANG=C.UTF-8", "KUBECONFIG=" + config.PKIDir + "/" + client + ".kubeconfig"}
 }

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -60,14 +59,19 @@ func (n nodeObject) ready(since time.Time) bool {
 	return false
 }
 
-func (l Lab) waitForNode(ctx context.Context, r record) error {
+// waitForNode waits until the kubelet of the node, whose record is r, reports that it is ready. The API
+// server that it reports to is that of first.
+func (m member) waitForNode(ctx context.Context, first, r record) error {
 	return poll(ctx, pollInterval, func(ctx context.Context) error {
+		if !r.Alive() {
+			return m.notUp()
+		}
 		var n nodeObject
-		if err := l.kubectl(r).get(ctx, &n, "node", nodeName); err != nil {
+		if err := m.lab.kubectl(first).get(ctx, &n, "node", m.node.Name()); err != nil {
 			return err
 		}
 		if !n.ready(r.since()) {
-			return errors.New("the node is not ready")
+			return fmt.Errorf("%s is not ready", m.subject())
 		}
 		return nil
 	})

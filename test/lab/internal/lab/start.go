@@ -27,16 +27,19 @@ import (
 )
 
 // fingerprint hashes everything that a node is started with.
-func (l Lab) fingerprint(made artifacts) (string, error) {
-	parts := []string{made.kube, made.cni, made.rootfs, strconv.Itoa(l.Port)}
-	files, err := l.node().Files()
+func (m member) fingerprint(made artifacts) (string, error) {
+	parts := []string{made.kube, made.cni, made.rootfs}
+	if m.node.ControlPlane() {
+		parts = append(parts, strconv.Itoa(m.lab.Port))
+	}
+	files, err := m.node.Files()
 	if err != nil {
 		return "", err
 	}
 	for _, place := range slices.Sorted(maps.Keys(files)) {
 		parts = append(parts, place, string(files[place]))
 	}
-	for _, d := range l.node().Daemons() {
+	for _, d := range m.node.Daemons() {
 		parts = append(parts, d.Args...)
 	}
 	return cache.Fingerprint(parts...), nil
@@ -44,11 +47,8 @@ func (l Lab) fingerprint(made artifacts) (string, error) {
 
 // clear removes what a node left that crashed or is to be replaced. It also removes data that a
 // sudden end of the machine may have damaged.
-func (l Lab) clear(ctx context.Context, before record) error {
-	if err := before.Kill(); err != nil {
-		return err
-	}
-	if err := cgroup.Remove(ctx, l.group()); err != nil {
+func (m member) clear(ctx context.Context, before record) error {
+	if err := m.end(ctx, before); err != nil {
 		return err
 	}
 	boot, err := bootID()
@@ -56,17 +56,25 @@ func (l Lab) clear(ctx context.Context, before record) error {
 		return err
 	}
 	if before.BootID != "" && before.BootID != boot {
-		l.Log.Printf("dropping the cluster's state: it is from before the machine's reboot")
-		if err := os.RemoveAll(l.path("data")); err != nil {
-			return fmt.Errorf("dropping the cluster's state: %w", err)
+		m.lab.Log.Printf("dropping the state of %s: it is from before the machine's reboot", m.subject())
+		if err := os.RemoveAll(m.path("data")); err != nil {
+			return fmt.Errorf("dropping the state of %s: %w", m.subject(), err)
 		}
 	}
 	// It does not fit another CPU manager policy, and all pods start again.
-	err = os.Remove(l.path("data/var/lib/kubelet/cpu_manager_state"))
+	err = os.Remove(m.path("data/var/lib/kubelet/cpu_manager_state"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return rotateLogs(l.LogDir())
+	return rotateLogs(m.logDir())
+}
+
+// end ends a node and all that is left of its processes.
+func (m member) end(ctx context.Context, r record) error {
+	if err := r.Kill(); err != nil {
+		return err
+	}
+	return cgroup.Remove(ctx, m.group())
 }
 
 // rotateLogs keeps the logs of the node's last run, and of the one before.
@@ -80,29 +88,36 @@ func rotateLogs(dir string) error {
 	return os.MkdirAll(dir, 0o755)
 }
 
-// start starts a node and returns when its daemons have been started.
-func (l Lab) start(made artifacts, fingerprint string) (record, error) {
+// start starts a node and returns when its daemons have been started. The network of a worker is joined
+// to that of first, which is node 1.
+func (m member) start(made artifacts, fingerprint string, first enter.Node) (record, error) {
 	boot, err := bootID()
 	if err != nil {
 		return record{}, err
 	}
-	r := record{BootID: boot, Port: l.Port, Fingerprint: fingerprint, KubeDir: made.kube}
-	listener, err := listen(l.Port)
+	r := record{BootID: boot, First: first, Fingerprint: fingerprint, KubeDir: made.kube}
+	var connection *os.File
+	if m.node.ControlPlane() {
+		r.Port = m.lab.Port
+		connection, err = listen(m.lab.Port)
+	} else {
+		connection, err = first.Network()
+	}
 	if err != nil {
 		return r, err
 	}
-	defer listener.Close()
-	if err := l.writeCredentials(); err != nil {
+	defer connection.Close()
+	if err := m.writeCredentials(); err != nil {
 		return r, err
 	}
-	spec, err := l.writeSpec(made)
+	spec, err := m.writeSpec(made)
 	if err != nil {
 		return r, err
 	}
-	if err := l.save(r); err != nil { // should this program end before the node runs
+	if err := m.save(r); err != nil { // should this program end before the node runs
 		return r, err
 	}
-	r.Node, err = l.spawn(spec, listener, r)
+	r.Node, err = m.spawn(spec, connection, r)
 	return r, err
 }
 
@@ -122,50 +137,56 @@ func listen(port int) (*os.File, error) {
 	return listener.(*net.TCPListener).File()
 }
 
-func (l Lab) writeCredentials() error {
-	err := pki.Ensure(l.path("pki"), pki.Cluster{
-		NodeName:    nodeName,
-		ServerNames: []string{config.APIServerIP, config.NodeIP},
-		ServerURL:   "https://127.0.0.1:" + config.APIPort,
+func (m member) writeCredentials() error {
+	first := m.lab.member(1)
+	if !m.node.ControlPlane() {
+		return pki.EnsureWorker(m.path("pki"), first.path("pki"), pki.Worker{NodeName: m.node.Name(), ServerURL: m.node.APIServerURL()})
+	}
+	err := pki.Ensure(m.path("pki"), pki.Cluster{
+		NodeName:    m.node.Name(),
+		ServerNames: []string{config.APIServerIP, m.node.IP()},
+		ServerURL:   m.node.APIServerURL(),
 	})
 	if err != nil {
 		return err
 	}
-	data, err := pki.Kubeconfig(l.path("pki"), "admin", fmt.Sprintf("https://127.0.0.1:%d", l.Port))
+	data, err := pki.Kubeconfig(m.path("pki"), "admin", fmt.Sprintf("https://127.0.0.1:%d", m.lab.Port))
 	if err != nil {
 		return err
 	}
-	return replaceFile(l.KubeconfigPath(), data, 0o600)
+	return replaceFile(m.lab.KubeconfigPath(), data, 0o600)
 }
 
 // writeSpec writes the node's description and creates its control groups.
-func (l Lab) writeSpec(made artifacts) (node.Spec, error) {
-	groups, err := cgroup.PlanSelf(l.group())
+func (m member) writeSpec(made artifacts) (node.Spec, error) {
+	groups, err := cgroup.PlanSelf(m.group())
 	if err != nil {
 		return node.Spec{}, err
 	}
 	if err := cgroup.Create(groups); err != nil {
 		return node.Spec{}, err
 	}
-	executable, err := l.copyExecutable()
+	executable, err := m.lab.copyExecutable()
 	if err != nil {
 		return node.Spec{}, err
 	}
 	spec := node.Spec{
-		Node:       l.node(),
+		Node:       m.node,
 		Cgroups:    groups,
 		RootFS:     made.rootfs,
 		KubeDir:    made.kube,
 		CNIDir:     made.cni,
 		Executable: executable,
-		ScratchDir: l.path("scratch"),
-		DataDir:    l.path("data"),
-		PKIDir:     l.path("pki"),
-		LogDir:     l.LogDir(),
-		MachineID:  cache.Fingerprint(l.StateDir) + cache.Fingerprint(l.StateDir, "2"),
+		ScratchDir: m.path("scratch"),
+		DataDir:    m.path("data"),
+		PKIDir:     m.path("pki"),
+		LogDir:     m.logDir(),
+		MachineID:  cache.Fingerprint(m.path()) + cache.Fingerprint(m.path(), "2"),
 	}
-	return spec, l.writeJSON("node.json", spec)
+	return spec, m.writeJSON(specName, spec)
 }
+
+const specName = "node.json"
 
 // copyExecutable keeps this program for the node: "go run" removes its own.
 func (l Lab) copyExecutable() (string, error) {
@@ -182,8 +203,8 @@ func (l Lab) copyExecutable() (string, error) {
 
 // spawn starts the node's first process, records it and waits for its report.
 // The process outlives this program.
-func (l Lab) spawn(spec node.Spec, listener *os.File, r record) (enter.Node, error) {
-	output, err := os.OpenFile(filepath.Join(l.LogDir(), "node.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+func (m member) spawn(spec node.Spec, connection *os.File, r record) (enter.Node, error) {
+	output, err := os.OpenFile(filepath.Join(m.logDir(), "node.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return enter.Node{}, err
 	}
@@ -193,9 +214,9 @@ func (l Lab) spawn(spec node.Spec, listener *os.File, r record) (enter.Node, err
 		return enter.Node{}, err
 	}
 	defer reader.Close()
-	cmd := exec.Command(spec.Executable, "node", "enter", l.path("node.json"))
+	cmd := exec.Command(spec.Executable, "node", "enter", m.path(specName))
 	cmd.Stdout, cmd.Stderr, cmd.Dir = output, output, "/"
-	cmd.ExtraFiles = []*os.File{listener, writer} // node.ListenerFD, node.ReportFD
+	cmd.ExtraFiles = []*os.File{writer, connection} // node.ReportFD, and node.ListenerFD or node.NetworkFD
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setsid: true,
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
@@ -207,7 +228,7 @@ func (l Lab) spawn(spec node.Spec, listener *os.File, r record) (enter.Node, err
 	if r.Node, err = enter.Identify(cmd.Process.Pid); err != nil {
 		return enter.Node{}, errors.Join(err, cmd.Process.Kill())
 	}
-	if err := l.save(r); err != nil {
+	if err := m.save(r); err != nil {
 		return enter.Node{}, errors.Join(err, cmd.Process.Kill())
 	}
 	return r.Node, awaitReport(reader, cmd)

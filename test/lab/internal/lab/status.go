@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -15,44 +16,86 @@ import (
 
 // Status is what "lab status" shows.
 type Status struct {
-	Running   bool
-	NodeReady bool
-	// Version is the kubelet's.
-	Version string
-	// PID is the node's first process.
-	PID  int
-	Age  time.Duration
-	Port int
-	Pods int
+	// Nodes are those that were started and not removed since, node 1 first.
+	Nodes []NodeStatus
+	Port  int
+	Pods  int
 	// KubeVirt is its phase; empty if it is not deployed.
 	KubeVirt string
 	Kubeconfig,
 	StateDir string
 }
 
+// NodeStatus is what "lab status" shows of a node.
+type NodeStatus struct {
+	Name    string
+	Running bool
+	Ready   bool
+	// Version is the kubelet's.
+	Version string
+	// PID is the node's first process.
+	PID int
+	Age time.Duration
+}
+
+// Up reports whether node 1 runs, and with it the cluster.
+func (s Status) Up() bool { return len(s.Nodes) > 0 && s.Nodes[0].Running }
+
+// Ready reports whether the lab is up and every node is ready.
+func (s Status) Ready() bool {
+	return s.Up() && !slices.ContainsFunc(s.Nodes, func(n NodeStatus) bool { return !n.Ready })
+}
+
+// requestTimeout keeps an API server that does not answer from holding up the status.
+const requestTimeout = "--request-timeout=5s"
+
 // Status examines the lab without changing it.
 func (l Lab) Status(ctx context.Context) (Status, error) {
 	s := Status{StateDir: l.StateDir, Kubeconfig: l.KubeconfigPath()}
-	r, err := l.load()
-	if err != nil || !r.Alive() {
+	known, err := l.members()
+	if err != nil {
 		return s, err
 	}
-	s.Running, s.PID, s.Port = true, r.PID, r.Port
-	s.Age = time.Since(r.since()).Truncate(time.Second)
-	var n nodeObject
-	if err := l.kubectl(r).get(ctx, &n, "node", nodeName, "--request-timeout=5s"); err != nil {
-		return s, nil // the API server does not answer: not ready
+	first, err := l.member(1).load()
+	if err != nil {
+		return s, err
 	}
-	s.Version, s.NodeReady = n.Status.NodeInfo.KubeletVersion, n.ready(r.since())
-	var pods podList
-	if err := l.kubectl(r).get(ctx, &pods, "pods", "--all-namespaces", "--request-timeout=5s"); err != nil {
+	for _, m := range known {
+		n, err := m.status(ctx, first)
+		if err != nil {
+			return s, err
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	if !s.Up() {
 		return s, nil
+	}
+	s.Port = first.Port
+	var pods podList
+	if err := l.kubectl(first).get(ctx, &pods, "pods", "--all-namespaces", requestTimeout); err != nil {
+		return s, nil // the API server does not answer: no node is ready
 	}
 	s.Pods = len(pods.Items)
 	var object kubeVirtObject
-	if err := l.getKubeVirt(ctx, r, &object, "--request-timeout=5s"); err == nil { // otherwise it is not deployed
+	if err := l.getKubeVirt(ctx, first, &object, requestTimeout); err == nil { // otherwise it is not deployed
 		s.KubeVirt = object.Status.Phase
 	}
+	return s, nil
+}
+
+// status examines a node; first is the record of the one with the API server.
+func (m member) status(ctx context.Context, first record) (NodeStatus, error) {
+	s := NodeStatus{Name: m.node.Name()}
+	r, err := m.load()
+	if err != nil || !r.Alive() {
+		return s, err
+	}
+	s.Running, s.PID, s.Age = true, r.PID, time.Since(r.since()).Truncate(time.Second)
+	var n nodeObject
+	if err := m.lab.kubectl(first).get(ctx, &n, "node", m.node.Name(), requestTimeout); err != nil {
+		return s, nil // the API server does not answer: not ready
+	}
+	s.Version, s.Ready = n.Status.NodeInfo.KubeletVersion, n.ready(r.since())
 	return s, nil
 }
 
@@ -60,14 +103,22 @@ func (l Lab) Status(ctx context.Context) (Status, error) {
 func (s Status) Print(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", name, value) }
-	if !s.Running {
+	if !s.Up() {
 		row("lab", "down")
 		row("state", s.StateDir)
 		return table.Flush()
 	}
-	row("lab", fmt.Sprintf("up for %s, process %d", s.Age, s.PID))
-	row("node", map[bool]string{true: "ready", false: "NOT READY"}[s.NodeReady])
-	row("version", s.Version)
+	first := s.Nodes[0]
+	row("lab", fmt.Sprintf("up for %s, process %d", first.Age, first.PID))
+	row("node", readiness(first.Ready))
+	for _, n := range s.Nodes[1:] {
+		value := "DOWN"
+		if n.Running {
+			value = fmt.Sprintf("%s, up for %s, process %d", readiness(n.Ready), n.Age, n.PID)
+		}
+		row(n.Name, value)
+	}
+	row("version", first.Version)
 	row("pods", strconv.Itoa(s.Pods))
 	if s.KubeVirt != "" {
 		row("KubeVirt", s.KubeVirt)
@@ -76,6 +127,13 @@ func (s Status) Print(w io.Writer) error {
 	row("kubeconfig", s.Kubeconfig)
 	row("state", s.StateDir)
 	return table.Flush()
+}
+
+func readiness(ready bool) string {
+	if ready {
+		return "ready"
+	}
+	return "NOT READY"
 }
 
 // since returns when the node was started, rounded down to a second. Kubernetes writes times in
@@ -100,16 +158,20 @@ func (r record) started() time.Time {
 	return time.Now().Add(-age)
 }
 
-// Shell runs a program in the node, or a shell without arguments.
-func (l Lab) Shell(args []string, streams enter.Streams) error {
-	r, err := l.Running()
+// Shell runs a program in the node of that name, or a shell without arguments; "" is node 1.
+func (l Lab) Shell(name string, args []string, streams enter.Streams) error {
+	m, err := l.find(name)
+	if err != nil {
+		return err
+	}
+	r, err := m.running()
 	if err != nil {
 		return err
 	}
 	if len(args) == 0 {
 		args = []string{"bash"}
 	}
-	env := append(nodeEnvironment(), "TERM="+os.Getenv("TERM"))
+	env := append(m.environment(), "TERM="+os.Getenv("TERM"))
 	return r.Run(env, streams, args...)
 }
 

@@ -3,9 +3,11 @@ package lab
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 
-	"vnfbench.io/test/lab/internal/config"
 	"vnfbench.io/test/lab/internal/doctor"
+	"vnfbench.io/test/lab/internal/enter"
 	"vnfbench.io/test/lab/manifests"
 )
 
@@ -30,28 +32,82 @@ func (l Lab) Up(ctx context.Context) error {
 		return err
 	}
 	l.Log.Printf("binaries, node tree and images are there")
-	running, err := l.ensureNode(ctx, made)
+	first := l.member(1)
+	running, err := first.ensure(ctx, made, enter.Node{})
 	if err != nil {
 		return err
 	}
-	steps := []step{
-		{"containerd answers", func(ctx context.Context) error { return waitForContainerd(ctx, running) }},
-		{"images loaded", func(ctx context.Context) error { return l.loadArchives(ctx, running, made.archives()) }},
-		{"API server ready", func(ctx context.Context) error { return l.waitForAPI(ctx, running) }},
-		{"cluster objects applied", func(ctx context.Context) error { return l.applyManifests(ctx, running) }},
-		{"node ready", func(ctx context.Context) error { return l.waitForNode(ctx, running) }},
-		{"CoreDNS available", func(ctx context.Context) error { return l.waitForCoreDNS(ctx, running) }},
+	if err := l.follow(ctx, l.firstSteps(first, running, made)); err != nil {
+		return err
+	}
+	if err := l.dismiss(ctx, running); err != nil {
+		return err
+	}
+	workers, err := l.workers()
+	if err != nil {
+		return err
+	}
+	for _, worker := range workers {
+		r, err := worker.ensure(ctx, made, running.Node)
+		if err != nil {
+			return err
+		}
+		if err := l.follow(ctx, worker.steps(running, r, made)); err != nil {
+			return err
+		}
 	}
 	if l.KubeVirt {
-		steps = append(steps, l.kubeVirtSteps(running, made.kubeVirt)...)
-	}
-	for _, step := range steps {
-		if err := l.Log.Step(step.name, func() error { return step.work(ctx) }); err != nil {
-			return fmt.Errorf("%w\nthe node's logs are in %s", err, l.LogDir())
+		if err := l.follow(ctx, l.kubeVirtSteps(running, made.kubeVirt)); err != nil {
+			return err
 		}
 	}
 	l.Log.Printf("the lab is up: https://127.0.0.1:%d, KUBECONFIG=%s", l.Port, l.KubeconfigPath())
 	return nil
+}
+
+// firstSteps returns what makes a cluster out of node 1 once that runs.
+func (l Lab) firstSteps(first member, r record, made artifacts) []step {
+	return []step{
+		{"containerd answers", func(ctx context.Context) error { return first.waitForContainerd(ctx, r) }},
+		{"images loaded", func(ctx context.Context) error { return first.loadArchives(ctx, r, made.archives()) }},
+		{"API server ready", func(ctx context.Context) error { return l.waitForAPI(ctx, r) }},
+		{"cluster objects applied", func(ctx context.Context) error { return l.applyManifests(ctx, r) }},
+		{"node ready", func(ctx context.Context) error { return first.waitForNode(ctx, r, r) }},
+		{"CoreDNS available", func(ctx context.Context) error { return l.waitForCoreDNS(ctx, r) }},
+	}
+}
+
+// steps returns what makes a worker that runs a node of the cluster. Its kubelet registers it.
+func (m member) steps(first, r record, made artifacts) []step {
+	name := m.node.Name()
+	return []step{
+		{"containerd of " + name + " answers", func(ctx context.Context) error { return m.waitForContainerd(ctx, r) }},
+		{"images loaded into " + name, func(ctx context.Context) error { return m.loadArchives(ctx, r, made.archives()) }},
+		{name + " ready", func(ctx context.Context) error { return m.waitForNode(ctx, first, r) }},
+	}
+}
+
+// follow takes steps one after the other.
+func (l Lab) follow(ctx context.Context, steps []step) error {
+	for _, step := range steps {
+		if err := l.Log.Step(step.name, func() error { return step.work(ctx) }); err != nil {
+			return fmt.Errorf("%w\nthe logs of the nodes are in %s", err, l.logDirs())
+		}
+	}
+	return nil
+}
+
+// logDirs lists where the logs of the nodes are.
+func (l Lab) logDirs() string {
+	known, err := l.members()
+	if err != nil {
+		return l.member(1).logDir()
+	}
+	dirs := make([]string, 0, len(known))
+	for _, m := range known {
+		dirs = append(dirs, m.logDir())
+	}
+	return strings.Join(dirs, ", ")
 }
 
 func (l Lab) examine(ctx context.Context) error {
@@ -68,30 +124,77 @@ func (l Lab) examine(ctx context.Context) error {
 	return doctor.Worst(findings)
 }
 
-// ensureNode leaves a running node alone if it is made of the same things, and starts or restarts
-// it otherwise.
-func (l Lab) ensureNode(ctx context.Context, made artifacts) (record, error) {
-	before, err := l.load()
+// workers returns the workers that are wanted: as many as the settings say, or those that were started
+// before and not removed since.
+func (l Lab) workers() ([]member, error) {
+	if l.Nodes == 0 {
+		known, err := l.members()
+		if err != nil || len(known) == 0 {
+			return nil, err
+		}
+		return known[1:], nil // the first is node 1
+	}
+	var wanted []member
+	for number := 2; number <= l.Nodes; number++ {
+		wanted = append(wanted, l.member(number))
+	}
+	return wanted, nil
+}
+
+// dismiss removes the workers that are more than the settings ask for, and their nodes from the cluster.
+func (l Lab) dismiss(ctx context.Context, first record) error {
+	known, err := l.members()
+	if err != nil {
+		return err
+	}
+	for _, m := range known {
+		if l.Nodes == 0 || m.node.Number <= l.Nodes {
+			continue
+		}
+		err := l.Log.Step(m.node.Name()+" removed", func() error {
+			r, err := m.load()
+			if err != nil {
+				return err
+			}
+			if err := m.end(ctx, r); err != nil {
+				return err
+			}
+			if err := l.kubectl(first).command("delete", "node", m.node.Name(), "--ignore-not-found").Run(ctx); err != nil {
+				return err
+			}
+			return os.RemoveAll(m.path())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ensure leaves a running node alone if it is made of the same things, and starts or restarts it otherwise.
+// A worker is made of node 1 too, to whose network it is joined.
+func (m member) ensure(ctx context.Context, made artifacts, first enter.Node) (record, error) {
+	before, err := m.load()
 	if err != nil {
 		return before, err
 	}
-	wanted, err := l.fingerprint(made)
+	wanted, err := m.fingerprint(made)
 	if err != nil {
 		return before, err
 	}
-	if before.Alive() && before.Fingerprint == wanted {
-		l.Log.Printf("the node runs already")
+	if before.Alive() && before.Fingerprint == wanted && before.First == first {
+		m.lab.Log.Printf("%s runs already", m.subject())
 		return before, nil
 	}
 	if before.Alive() {
-		l.Log.Printf("restarting the node: it is made of other things or settings")
+		m.lab.Log.Printf("restarting %s: it is made of other things or settings", m.subject())
 	}
 	var started record
-	err = l.Log.Step("node started", func() error {
-		if err := l.clear(ctx, before); err != nil {
+	err = m.lab.Log.Step(strings.TrimPrefix(m.subject(), "the ")+" started", func() error {
+		if err := m.clear(ctx, before); err != nil {
 			return err
 		}
-		started, err = l.start(made, wanted)
+		started, err = m.start(made, wanted, first)
 		return err
 	})
 	return started, err
@@ -99,8 +202,4 @@ func (l Lab) ensureNode(ctx context.Context, made artifacts) (record, error) {
 
 func (l Lab) applyManifests(ctx context.Context, r record) error {
 	return l.kubectl(r).apply(ctx, manifests.Multus, manifests.CoreDNS, manifests.Volume)
-}
-
-func (l Lab) node() config.Node {
-	return config.Node{Name: nodeName, CPUManager: l.CPUManager}
 }

@@ -33,7 +33,7 @@ func enter(specPath string) error {
 	if err := buildTree(spec, specPath); err != nil {
 		return err
 	}
-	if err := unix.Sethostname([]byte(spec.Node.Name)); err != nil {
+	if err := unix.Sethostname([]byte(spec.Node.Name())); err != nil {
 		return fmt.Errorf("naming the node: %w", err)
 	}
 	env := []string{"PATH=" + config.Path(), "HOME=/root", "LANG=C.UTF-8"}

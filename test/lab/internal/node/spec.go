@@ -1,5 +1,5 @@
 // Package node is the inside of the lab: process 1 of the namespaces that make
-// the node. A Spec goes in; a file tree, a network and running daemons come
+// a node. A Spec goes in; a file tree, a network and running daemons come
 // out, and all of it ends with the process.
 //
 // It runs in two stages of the same program. The first still sees the
@@ -44,11 +44,13 @@ type Spec struct {
 
 // Descriptors that the program which starts the node passes on.
 const (
-	// ListenerFD is a socket in the machine's network namespace: what comes
-	// in there is forwarded to the API server.
-	ListenerFD = 3
 	// ReportFD is a pipe: Ready is written to it, or what went wrong.
-	ReportFD = 4
+	ReportFD = 3
+	// ListenerFD, in node 1, is a socket in the machine's network namespace: what comes
+	// in there is forwarded to the API server.
+	ListenerFD = 4
+	// NetworkFD, in a worker, is node 1's network namespace.
+	NetworkFD = 4
 )
 
 // Ready is the report of a node that started.

@@ -19,15 +19,12 @@ import (
 
 // Supervise runs the second stage until a signal ends it.
 func Supervise() error {
-	for _, fd := range []int{ListenerFD, ReportFD} {
+	for _, fd := range []int{ReportFD, ListenerFD, NetworkFD} {
 		unix.CloseOnExec(fd) // the daemons have no use for them
 	}
 	spec, err := readSpec(specPlace)
 	if err == nil {
-		err = setUpNetwork()
-	}
-	if err == nil {
-		err = forward(os.NewFile(ListenerFD, "listener"))
+		err = connect(spec.Node)
 	}
 	if err != nil {
 		return errors.Join(err, report(err.Error()))
@@ -43,10 +40,23 @@ func Supervise() error {
 	for _, d := range spec.Node.Daemons() {
 		running.Go(func() { s.keep(ctx, d) })
 	}
-	slog.Info("Node started", "name", spec.Node.Name)
+	slog.Info("Node started", "name", spec.Node.Name())
 	running.Wait()
-	slog.Info("Node stopped", "name", spec.Node.Name)
+	slog.Info("Node stopped", "name", spec.Node.Name())
 	return nil
+}
+
+// connect sets up the node's network, and in node 1 what forwards connections of the machine to the API server.
+func connect(n config.Node) error {
+	if n.ControlPlane() {
+		if err := setUpNetwork(n, nil); err != nil {
+			return err
+		}
+		return forward(os.NewFile(ListenerFD, "listener"))
+	}
+	first := os.NewFile(NetworkFD, "node 1's network")
+	defer first.Close() // a namespace that is open outlives the node
+	return setUpNetwork(n, first)
 }
 
 // A supervisor keeps daemons running and, being process 1, reaps all orphans.

@@ -5,14 +5,15 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 )
 
-// Cluster says whom the certificates are for.
+// Cluster says whom the certificates of the node with the control plane are for.
 type Cluster struct {
-	// NodeName is the node's name in the cluster.
+	// NodeName is that node's name in the cluster.
 	NodeName string
 	// ServerNames are the names and addresses of the API server, in addition to those in every
 	// cluster.
@@ -21,9 +22,27 @@ type Cluster struct {
 	ServerURL string
 }
 
+// Worker says whom the certificates of a node without a control plane are for.
+type Worker struct {
+	// NodeName is the node's name in the cluster.
+	NodeName string
+	// ServerURL is the API server's address inside the node.
+	ServerURL string
+}
+
 // Ensure writes the certificates, keys and kubeconfigs to dir, unless they exist. A directory that
 // exists is complete.
-func Ensure(dir string, c Cluster) error {
+func Ensure(dir string, c Cluster) error { return ensure(dir, c.write) }
+
+// EnsureWorker writes a worker's to dir, unless they exist. The authority that signs them is the one in
+// clusterDir, which Ensure wrote. A worker gets no key but its own: neither the authority's nor an
+// administrator's.
+func EnsureWorker(dir, clusterDir string, w Worker) error {
+	return ensure(dir, func(temp string) error { return w.write(temp, clusterDir) })
+}
+
+// ensure calls write with a new directory and gives it the name dir, unless that exists.
+func ensure(dir string, write func(dir string) error) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
@@ -34,7 +53,7 @@ func Ensure(dir string, c Cluster) error {
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return fmt.Errorf("creating the directory for certificates: %w", err)
 	}
-	if err := c.write(temp); err != nil {
+	if err := write(temp); err != nil {
 		return errors.Join(err, os.RemoveAll(temp))
 	}
 	return os.Rename(temp, dir)
@@ -54,7 +73,29 @@ func (c Cluster) write(dir string) error {
 	if err := writeServiceAccountKey(dir); err != nil {
 		return err
 	}
-	for name, r := range c.requests() {
+	if err := issueAll(dir, c.requests(), authority); err != nil {
+		return err
+	}
+	return writeKubeconfigs(dir, c.ServerURL, slices.Concat(workerClients, []string{"admin", "controller-manager", "scheduler"}))
+}
+
+func (w Worker) write(dir, clusterDir string) error {
+	authority, err := load(clusterDir, "ca")
+	if err != nil {
+		return err
+	}
+	if err := writeFile(dir, "ca.crt", authority.certPEM); err != nil {
+		return err
+	}
+	if err := issueAll(dir, workerRequests(w.NodeName), authority); err != nil {
+		return err
+	}
+	return writeKubeconfigs(dir, w.ServerURL, workerClients)
+}
+
+// issueAll issues and writes certificates, by the name of their files.
+func issueAll(dir string, requests map[string]request, authority *certificate) error {
+	for name, r := range requests {
 		issued, err := issue(r, authority)
 		if err != nil {
 			return err
@@ -63,11 +104,11 @@ func (c Cluster) write(dir string) error {
 			return err
 		}
 	}
-	return c.writeKubeconfigs(dir)
+	return nil
 }
 
-// clients are the identities that get a kubeconfig.
-var clients = []string{"admin", "controller-manager", "kube-proxy", "kubelet", "multus", "scheduler"}
+// workerClients are the identities that get a kubeconfig in every node.
+var workerClients = []string{"kube-proxy", "kubelet", "multus"}
 
 // requests returns the certificates that the cluster's authority signs.
 func (c Cluster) requests() map[string]request {
@@ -76,15 +117,23 @@ func (c Cluster) requests() map[string]request {
 		"kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
 	}
 	admins := []string{"system:masters"}
-	return map[string]request{
+	requests := map[string]request{
 		"apiserver":                {commonName: "kube-apiserver", names: slices.Concat(serverNames, c.ServerNames)},
 		"apiserver-kubelet-client": {commonName: "kube-apiserver-kubelet-client", organizations: admins},
 		"admin":                    {commonName: "kubernetes-admin", organizations: admins},
 		"controller-manager":       {commonName: "system:kube-controller-manager"},
 		"scheduler":                {commonName: "system:kube-scheduler"},
-		"kube-proxy":               {commonName: "system:kube-proxy"},
-		"kubelet":                  {commonName: "system:node:" + c.NodeName, organizations: []string{"system:nodes"}},
-		"multus":                   {commonName: "multus"},
+	}
+	maps.Copy(requests, workerRequests(c.NodeName))
+	return requests
+}
+
+// workerRequests returns the certificates that every node has.
+func workerRequests(nodeName string) map[string]request {
+	return map[string]request{
+		"kube-proxy": {commonName: "system:kube-proxy"},
+		"kubelet":    {commonName: "system:node:" + nodeName, organizations: []string{"system:nodes"}},
+		"multus":     {commonName: "multus"},
 	}
 }
 
@@ -117,9 +166,9 @@ func writeServiceAccountKey(dir string) error {
 	)
 }
 
-func (c Cluster) writeKubeconfigs(dir string) error {
+func writeKubeconfigs(dir, serverURL string, clients []string) error {
 	for _, name := range clients {
-		data, err := Kubeconfig(dir, name, c.ServerURL)
+		data, err := Kubeconfig(dir, name, serverURL)
 		if err != nil {
 			return err
 		}

@@ -1,12 +1,12 @@
-// Package pki issues the certificates of the lab's cluster. The node's name
-// and addresses go in; a directory of certificates and keys, laid out as
-// kubeadm does, comes out.
+// Package pki issues the certificates of the lab's cluster. The names and addresses of nodes go in;
+// a directory of certificates and keys for each, laid out as kubeadm does, comes out.
 package pki
 
 import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -106,6 +106,19 @@ func encode(der []byte, key *ecdsa.PrivateKey) (*certificate, error) {
 		certPEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		keyPEM:  pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}),
 	}, nil
+}
+
+// load reads a certificate and its key, which save wrote.
+func load(dir, name string) (*certificate, error) {
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key"))
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificate %s: %w", name, err)
+	}
+	key, isECDSA := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !isECDSA {
+		return nil, fmt.Errorf("reading the certificate %s: its key is a %T", name, pair.PrivateKey)
+	}
+	return encode(pair.Leaf.Raw, key)
 }
 
 func (c *certificate) save(dir, name string) error {

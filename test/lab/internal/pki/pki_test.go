@@ -5,11 +5,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"vnfbench.io/test/lab/internal/pki"
@@ -78,6 +82,69 @@ func TestEnsureKeepsWhatIsThere(t *testing.T) {
 	if !before.Equal(read(t, dir, "ca")) {
 		t.Error("the authority changed")
 	}
+}
+
+func TestWorkerIsOfTheSameAuthority(t *testing.T) {
+	clusterDir := issue(t)
+	dir := filepath.Join(t.TempDir(), "pki")
+	worker := pki.Worker{NodeName: "n2", ServerURL: "https://172.30.0.2:6443"}
+	if err := pki.EnsureWorker(dir, clusterDir, worker); err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(read(t, clusterDir, "ca"))
+	kubelet := read(t, dir, "kubelet")
+	if _, err := kubelet.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+		t.Error(err)
+	}
+	if got := kubelet.Subject.CommonName; got != "system:node:n2" {
+		t.Errorf("the kubelet's name is %q", got)
+	}
+	want := []string{
+		"ca.crt", "kube-proxy.crt", "kube-proxy.key", "kube-proxy.kubeconfig", "kubelet.crt", "kubelet.key", "kubelet.kubeconfig",
+		"multus.crt", "multus.key", "multus.kubeconfig",
+	}
+	if diff := cmp.Diff(want, names(t, dir)); diff != "" {
+		t.Errorf("unexpected files (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{"kube-proxy", "kubelet", "multus"} {
+		data, err := os.ReadFile(filepath.Join(dir, name+".kubeconfig"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(data), "server: "+worker.ServerURL+"\n") {
+			t.Errorf("the kubeconfig of %s does not lead to %s", name, worker.ServerURL)
+		}
+	}
+	if err := pki.EnsureWorker(dir, clusterDir, pki.Worker{NodeName: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	if !kubelet.Equal(read(t, dir, "kubelet")) {
+		t.Error("a second time replaced what is there")
+	}
+}
+
+func TestWorkerNeedsAnAuthority(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pki")
+	if err := pki.EnsureWorker(dir, t.TempDir(), pki.Worker{NodeName: "n2"}); err == nil {
+		t.Error("it was certified without an authority")
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("something is left: %v", err)
+	}
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 func TestKubeconfig(t *testing.T) {
