@@ -12,7 +12,7 @@ packages=(
   ./internal/acceptance ./internal/baseline ./internal/distribution ./internal/evidence ./internal/figure ./internal/measure
   ./internal/placement ./internal/plot ./internal/records ./internal/schedule ./internal/search ./internal/series
   ./internal/statistics ./internal/suite ./internal/traffic/frames ./internal/traffic/headers ./internal/traffic/simulated
-  ./internal/traffic/trex/astf ./internal/traffic/xdp/planning ./internal/vnf/filter ./internal/vnf/tunnel
+  ./internal/traffic/trex/astf ./internal/vnf/filter
 )
 step "Build and vet for arm64"
 go build ./...
