@@ -143,7 +143,6 @@ type Matrix struct {
 
 	// exclude leaves out the cells that have all values of one of these combinations.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Exclude []Combination `json:"exclude,omitempty"`
 
@@ -189,7 +188,6 @@ type Axis struct {
 
 	// values of the field: numbers, texts, booleans, or lists of them.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
 	Values []apiextensionsv1.JSON `json:"values,omitempty"`
