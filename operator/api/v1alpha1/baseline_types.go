@@ -16,11 +16,8 @@ type Baseline struct {
 	// +kubebuilder:validation:Maximum=100
 	MaximumRegressionPercent *int32 `json:"maximumRegressionPercent,omitempty"`
 
-	// metrics whose figures are judged: ThroughputFramesPerSecond, LossPartsPerMillion,
-	// LatencyMeanNanoseconds, LatencyP99Nanoseconds, JitterP99Nanoseconds, BackToBackFrames,
-	// ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits,
-	// TCPRoundTripTimeMeanNanoseconds, ConnectionsEstablishedPerSecond, ConnectionsHeld or
-	// ConnectionsFailedPartsPerMillion. The others are only reported. Default: the rates.
+	// metrics whose figures are judged, of those in docs/methodology/baseline.md. The others are only
+	// reported. Default: the rates.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="metrics names a value twice: leave one out"
 	// +kubebuilder:validation:MinItems=1
