@@ -126,7 +126,7 @@ func containerProbe(readiness v1alpha1.CustomReadiness) *corev1.Probe {
 }
 
 // customSysctls returns the settings of a port of the user's own container. Where a program reads the port, the
-// kernel neither forwards nor sends there: a pod inherits forwarding from its node, and would forward frames a second time.
+// kernel neither forwards nor sends there: a pod inherits forwarding from its node, and would forward frames twice.
 func customSysctls(function plan.Function, port vnf.Port) map[string]string {
 	if function.Container.Forwarding == v1alpha1.ForwardingUserSpace {
 		return map[string]string{"net.ipv4.conf.IFNAME.forwarding": "0", "net.ipv6.conf.IFNAME.disable_ipv6": "1"}
