@@ -68,12 +68,14 @@ type CustomContainer struct {
 
 // ContainerVariable is an environment variable.
 type ContainerVariable struct {
+	// name of it.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('VNFBENCH_')",message="names that begin with VNFBENCH_ are those of the ports; choose another"
 	Name string `json:"name,omitempty"`
 
+	// value of it. Absent: empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Value string `json:"value,omitempty"`
