@@ -125,7 +125,7 @@ type SuiteSubject struct {
 
 // SubjectImage names the image whose labels say what is tested.
 type SubjectImage struct {
-	// function whose custom.containerDisk is the image.
+	// function whose custom.containerDisk or custom.container has the image.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
