@@ -12,6 +12,7 @@
 #   release what unpacks Debian packages of another architecture and writes a release
 #   containers what builds images by a Containerfile, and a base for them
 #   emulation what runs programs for arm64
+#   testpmd DPDK's testpmd, which a test measures as a user's own container
 #   browser Chromium, which opens pages of results
 #   bench   what benchmarks compare with
 set -euo pipefail
@@ -49,6 +50,7 @@ for what in "$@"; do
     iperf) install iperf3:iperf3 ;;
     python) python3 -c 'import ensurepip, venv' 2>/dev/null || install ensurepip:python3-venv ;;
     stress) install stress-ng:stress-ng ;;
+    testpmd) install dpdk-testpmd:dpdk-dev ;;
     browser) [ -n "${CHROMIUM:-}" ] || install chromium:chromium ;;
     release) install jq:jq readelf:binutils dpkg-deb:dpkg ;;
     containers) install buildah:buildah debootstrap:debootstrap ;;

@@ -68,7 +68,6 @@ type Verdict struct {
 
 	// doubts are the reasons for the result Inconclusive. Absent: the result is another one.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 

@@ -67,7 +67,6 @@ type BackToBackResult struct {
 	LongestBurstFrames int64 `json:"longestBurstFrames"`
 	// bursts are the results of the searches in their order, in frames.
 	// +required
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Bursts []int64 `json:"bursts,omitempty"`
 	// maximumFramesPerSecond is the rate within a burst, of each direction.
@@ -94,7 +93,6 @@ type BackToBackResult struct {
 
 	// doubts about the figures, such as LoadNotReached.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 }

@@ -16,13 +16,9 @@ type Baseline struct {
 	// +kubebuilder:validation:Maximum=100
 	MaximumRegressionPercent *int32 `json:"maximumRegressionPercent,omitempty"`
 
-	// metrics whose figures are judged: ThroughputFramesPerSecond, LossPartsPerMillion,
-	// LatencyMeanNanoseconds, LatencyP99Nanoseconds, JitterP99Nanoseconds, BackToBackFrames,
-	// ReceiveRateFramesPerSecond, TCPGoodputBitsPerSecond, TCPRetransmits,
-	// TCPRoundTripTimeMeanNanoseconds, ConnectionsEstablishedPerSecond, ConnectionsHeld or
-	// ConnectionsFailedPartsPerMillion. The others are only reported. Default: the rates.
+	// metrics whose figures are judged, of those in docs/methodology/baseline.md. The others are only
+	// reported. Default: the rates.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="metrics names a value twice: leave one out"
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=13
@@ -68,7 +64,6 @@ type BaselineReport struct {
 
 	// figures are those of the earlier run, at most 512.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=512
 	Figures []BaselineFigure `json:"figures,omitempty"`
 }
@@ -100,7 +95,6 @@ type BaselineFigure struct {
 	// values are those of the earlier run's repeats, searches or trials, whose mean is
 	// baseline. Absent: there is only one, or baseline is not a mean.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Values []int64 `json:"values,omitempty"`
 
@@ -118,7 +112,6 @@ type BaselineFigure struct {
 	// doubts about the earlier run's value. A value that is a floor of the generator,
 	// irregular or of a load that was not reached is not judged. Absent: there are none.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 

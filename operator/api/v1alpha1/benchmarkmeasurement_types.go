@@ -86,7 +86,6 @@ type BenchmarkMeasurementSpec struct {
 	// points are the figures, each with its further fields. Together with common, a point is as "kubectl vnfbench series" writes
 	// it. They have at most 256 KiB.
 	// +required
-	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=200
 	Points []apiextensionsv1.JSON `json:"points,omitempty"`

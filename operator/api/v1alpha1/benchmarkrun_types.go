@@ -163,7 +163,6 @@ type BenchmarkRunStatus struct {
 
 	// sessions of a measurement that was suspended or restarted.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Sessions []Session `json:"sessions,omitempty"`
 
@@ -177,13 +176,11 @@ type BenchmarkRunStatus struct {
 
 	// chain describes each function as it ran, in the chain's order.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Chain []FunctionReport `json:"chain,omitempty"`
 
 	// deployments are the latest 32 launches of the chain.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Deployments []Deployment `json:"deployments,omitempty"`
 
@@ -198,7 +195,6 @@ type BenchmarkRunStatus struct {
 
 	// results holds one entry for each size that has been measured.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Results []FrameResult `json:"results,omitempty"`
 
@@ -213,7 +209,6 @@ type BenchmarkRunStatus struct {
 	// cpu is what the chain's node and functions used at each figure, sizes first. Absent where
 	// the node and the functions did not report it.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
 	CPU []CPUResult `json:"cpu,omitempty"`
 
@@ -225,13 +220,11 @@ type BenchmarkRunStatus struct {
 	// acceptance has one verdict for each criterion and figure. Verdicts on the baseline have
 	// the criterion baseline.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1024
 	Acceptance []Verdict `json:"acceptance,omitempty"`
 
 	// warnings are doubts about figures.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Warnings []Warning `json:"warnings,omitempty"`
 

@@ -11,7 +11,7 @@ const (
 	FunctionFirewall Function = "Firewall"
 	// FunctionEncryptionGateway encrypts on one port and decrypts on the other.
 	FunctionEncryptionGateway Function = "EncryptionGateway"
-	// FunctionCustom is the user's own virtual machine.
+	// FunctionCustom is the user's own virtual machine or container.
 	FunctionCustom Function = "Custom"
 )
 
@@ -20,7 +20,7 @@ const (
 type Runtime string
 
 const (
-	// RuntimePod runs the function in the node's own kernel.
+	// RuntimePod runs the function in a pod, on the node's own kernel.
 	RuntimePod Runtime = "Pod"
 	// RuntimeVirtualMachine runs the function in a KubeVirt virtual machine.
 	RuntimeVirtualMachine Runtime = "VirtualMachine"
@@ -59,7 +59,7 @@ const (
 )
 
 // NetworkFunction is one function of the chain.
-// +kubebuilder:validation:XValidation:rule="self.function != 'Custom' || self.runtime == 'VirtualMachine'",message="function Custom is a virtual machine; set runtime VirtualMachine",fieldPath=".runtime"
+// +kubebuilder:validation:XValidation:rule="!has(self.custom) || has(self.custom.container) == (self.runtime == 'Pod')",message="custom.container is for runtime Pod, and a disk for VirtualMachine; set the other runtime",fieldPath=".runtime"
 // +kubebuilder:validation:XValidation:rule="!has(self.west.queues) || (self.runtime == 'VirtualMachine' && (!has(self.west.attachment) || self.west.attachment == 'Virtio'))",message="queues is only for attachment Virtio of runtime VirtualMachine; leave it out",fieldPath=".west.queues"
 // +kubebuilder:validation:XValidation:rule="!has(self.east.queues) || (self.runtime == 'VirtualMachine' && (!has(self.east.attachment) || self.east.attachment == 'Virtio'))",message="queues is only for attachment Virtio of runtime VirtualMachine; leave it out",fieldPath=".east.queues"
 // +kubebuilder:validation:XValidation:rule="self.runtime == 'VirtualMachine' || !has(self.platform)",message="platform is for runtime VirtualMachine; for a pod set cpu and memory",fieldPath=".platform"
@@ -78,7 +78,7 @@ type NetworkFunction struct {
 	Name string `json:"name,omitempty"`
 
 	// function is Router, Firewall, EncryptionGateway, or Custom: the user's own
-	// virtual machine.
+	// machine or container.
 	// +required
 	Function Function `json:"function,omitempty"`
 
@@ -122,7 +122,7 @@ type NetworkFunction struct {
 	// +optional
 	EncryptionGateway *EncryptionGateway `json:"encryptionGateway,omitempty"`
 
-	// custom sets function Custom, which starts from its own disk: platform.boot does not apply.
+	// custom sets function Custom. Its own disk starts a machine: platform.boot does not apply.
 	// +optional
 	Custom *CustomFunction `json:"custom,omitempty"`
 

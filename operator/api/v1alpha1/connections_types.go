@@ -67,7 +67,6 @@ type ConnectionsLoad struct {
 type ConnectionsResult struct {
 	// loads has one entry for each load that has been measured.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Loads []ConnectionsLoadResult `json:"loads,omitempty"`
 
@@ -154,13 +153,11 @@ type ConnectionsLoadResult struct {
 	// statistics of the established connections per second over the repeats. Absent with
 	// fewer than two repeats, and with held connections.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 
 	// doubts about the figures, such as LoadNotReached.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 }

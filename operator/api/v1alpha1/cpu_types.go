@@ -29,7 +29,6 @@ type CPUResult struct {
 	// functions in the chain's order. Absent where they did not answer, where the stored
 	// trials had no room for them, and after the first 256 of a run.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Functions []FunctionCPU `json:"functions,omitempty"`
 }

@@ -65,40 +65,45 @@ const (
 	InterfaceOrderEastWest InterfaceOrder = "EastWest"
 )
 
-// ReadinessKind is what shows that a user's virtual machine has started.
-// +kubebuilder:validation:Enum=Probe;HTTP;TCP
+// ReadinessKind is what shows that a user's virtual machine or container has started.
+// +kubebuilder:validation:Enum=Probe;HTTP;TCP;Exec
 type ReadinessKind string
 
 const (
 	// ReadinessProbe leaves it to the generator's probe frames.
 	ReadinessProbe ReadinessKind = "Probe"
-	// ReadinessHTTP asks over HTTP on the management NIC.
+	// ReadinessHTTP asks over HTTP on the management NIC, or at the pod's address.
 	ReadinessHTTP ReadinessKind = "HTTP"
-	// ReadinessTCP opens a TCP connection on the management NIC.
+	// ReadinessTCP opens a TCP connection there.
 	ReadinessTCP ReadinessKind = "TCP"
+	// ReadinessExec runs a command in the container.
+	ReadinessExec ReadinessKind = "Exec"
 )
 
-// CustomFunction is the user's own virtual machine: exactly one disk, and the data and settings
-// of the guest.
-// +kubebuilder:validation:XValidation:rule="[has(self.containerDisk), has(self.persistentVolumeClaimRef), has(self.dataVolumeRef)].filter(x, x).size() == 1",message="exactly one of containerDisk, persistentVolumeClaimRef and dataVolumeRef is required"
-// +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || !has(self.imagePullSecretRef)",message="imagePullSecretRef is only for containerDisk; leave it out",fieldPath=".imagePullSecretRef"
-// +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || !has(self.imagePullPolicy)",message="imagePullPolicy is only for containerDisk; leave it out",fieldPath=".imagePullPolicy"
+// CustomFunction is the user's own container in a pod, or virtual machine with exactly one disk.
+// +kubebuilder:validation:XValidation:rule="[has(self.container), has(self.containerDisk), has(self.persistentVolumeClaimRef), has(self.dataVolumeRef)].filter(x, x).size() == 1",message="exactly one of container, containerDisk, persistentVolumeClaimRef and dataVolumeRef is required"
+// +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || has(self.container) || !has(self.imagePullSecretRef)",message="imagePullSecretRef is only for an image; leave it out",fieldPath=".imagePullSecretRef"
+// +kubebuilder:validation:XValidation:rule="has(self.containerDisk) || has(self.container) || !has(self.imagePullPolicy)",message="imagePullPolicy is only for an image; leave it out",fieldPath=".imagePullPolicy"
+// +kubebuilder:validation:XValidation:rule="has(self.container) || !has(self.readiness) || !has(self.readiness.command)",message="kind Exec is only for container; set another",fieldPath=".readiness.kind"
 // +kubebuilder:validation:XValidation:rule="!has(self.userData) || !has(self.userDataSecretRef)",message="give userData or userDataSecretRef, not both",fieldPath=".userDataSecretRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.cloudInit) || has(self.userData) || has(self.userDataSecretRef) || has(self.networkData)",message="cloudInit says how the guest gets userData, userDataSecretRef or networkData; give one of them, or leave cloudInit out",fieldPath=".cloudInit"
 // +kubebuilder:validation:XValidation:rule="!has(self.managementNIC) || self.managementNIC == 'First' || !has(self.readiness) || !has(self.readiness.kind) || self.readiness.kind == 'Probe'",message="HTTP and TCP use the management NIC: set managementNIC First, or kind Probe",fieldPath=".readiness"
 type CustomFunction struct {
+	// container runs in a pod.
+	// +optional
+	Container *CustomContainer `json:"container,omitempty"`
+
 	// containerDisk is an image that holds the disk in its folder /disk.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	ContainerDisk string `json:"containerDisk,omitempty"`
 
-	// imagePullSecretRef names the Secret for containerDisk's registry. Absent: the
-	// operator's first pull secret.
+	// imagePullSecretRef names the Secret for the image's registry. Absent: the operator's.
 	// +optional
 	ImagePullSecretRef *LocalReference `json:"imagePullSecretRef,omitempty"`
 
-	// imagePullPolicy of containerDisk. Absent: the operator's.
+	// imagePullPolicy of the image. Absent: the operator's.
 	// +optional
 	// +kubebuilder:validation:Enum=Always;IfNotPresent;Never
 	ImagePullPolicy corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
@@ -113,15 +118,15 @@ type CustomFunction struct {
 	// +optional
 	DataVolumeRef *LocalReference `json:"dataVolumeRef,omitempty"`
 
-	// userData is cloud-init user data, with placeholders such as "{{ .West.AddressIPv4 }}"
-	// for values of the plan. The guest gets it in a Secret that is made for the run. Every
-	// reader of the run can read it here: put passwords in userDataSecretRef.
+	// userData is cloud-init user data, or a container's file /etc/vnfbench/userdata, with placeholders
+	// such as "{{ .West.AddressIPv4 }}" for values of the plan, in a Secret that is made for the run.
+	// Every reader of the run can read it here: put passwords in userDataSecretRef.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16384
 	UserData string `json:"userData,omitempty"`
 
-	// userDataSecretRef names a Secret whose key userdata the guest gets unchanged: the
+	// userDataSecretRef names a Secret whose key userdata is given unchanged: the
 	// operator may not read it, so it fills in no placeholders.
 	// +optional
 	UserDataSecretRef *LocalReference `json:"userDataSecretRef,omitempty"`
@@ -167,19 +172,21 @@ type CustomFunction struct {
 	Readiness *CustomReadiness `json:"readiness,omitempty"`
 }
 
-// CustomReadiness says when the user's virtual machine counts as started. In every case the
+// CustomReadiness says when the user's machine or container counts as started. In every case the
 // generator's probe frames must get through the chain within startupSeconds before anything is
 // measured.
-// +kubebuilder:validation:XValidation:rule="(has(self.kind) && self.kind != 'Probe') == has(self.port)",message="port is required with kind HTTP and TCP, and forbidden with Probe",fieldPath=".port"
+// +kubebuilder:validation:XValidation:rule="(has(self.kind) && self.kind in ['HTTP', 'TCP']) == has(self.port)",message="port is required with kind HTTP and TCP, and forbidden with any other",fieldPath=".port"
+// +kubebuilder:validation:XValidation:rule="(has(self.kind) && self.kind == 'Exec') == has(self.command)",message="command is required with kind Exec, and forbidden with any other",fieldPath=".command"
 // +kubebuilder:validation:XValidation:rule="!has(self.path) || (has(self.kind) && self.kind == 'HTTP')",message="path is only for kind HTTP; leave it out",fieldPath=".path"
 type CustomReadiness struct {
-	// kind is Probe (the machine runs; probe frames show the rest), or HTTP or TCP (it also answers on
-	// its management NIC, and ChainFailed ends the run when it stops). Default Probe.
+	// kind is Probe (it runs; probe frames show the rest), or HTTP or TCP (it also answers on its
+	// management NIC or pod address), or Exec (command succeeds in the container). ChainFailed ends
+	// the run when these three stop. Default Probe.
 	// +optional
 	// +kubebuilder:default=Probe
 	Kind ReadinessKind `json:"kind,omitempty"`
 
-	// bootSeconds is how long the machine must have run before it counts as started. It is
+	// bootSeconds is how long it must have run before it counts as started. It is
 	// added to startupSeconds. Default 0.
 	// +optional
 	// +kubebuilder:default=0
@@ -198,6 +205,21 @@ type CustomReadiness struct {
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^/`
 	Path string `json:"path,omitempty"`
+
+	// command of the check, with kind Exec.
+	// +optional
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=256
+	Command []string `json:"command,omitempty"`
+}
+
+// Image returns the image that the container runs or that holds the disk; "" for a disk without one.
+func (c *CustomFunction) Image() string {
+	if c.Container != nil {
+		return c.Container.Image
+	}
+	return c.ContainerDisk
 }
 
 // Effective returns the function with every default filled in. Callers may change what they get.
@@ -208,6 +230,9 @@ func (c *CustomFunction) Effective() CustomFunction {
 	e.DiskBus = cmp.Or(e.DiskBus, DiskBusVirtio)
 	e.ManagementNIC = cmp.Or(e.ManagementNIC, ManagementNICFirst)
 	e.InterfaceOrder = cmp.Or(e.InterfaceOrder, InterfaceOrderWestEast)
+	if e.Container != nil {
+		e.Container.Forwarding = cmp.Or(e.Container.Forwarding, ForwardingUserSpace)
+	}
 	if e.Readiness == nil {
 		e.Readiness = &CustomReadiness{}
 	}

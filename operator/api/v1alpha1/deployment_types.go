@@ -20,7 +20,6 @@ type Deployment struct {
 
 	// functions of the chain.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Functions []DeployedFunction `json:"functions,omitempty"`
 }

@@ -8,7 +8,6 @@ type DeviceReport struct {
 
 	// domains are the chain's virtual machines as they really ran.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Domains []DomainReport `json:"domains,omitempty"`
 
@@ -19,7 +18,6 @@ type DeviceReport struct {
 
 	// problems say what is absent and why.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=512
 	Problems []string `json:"problems,omitempty"`
@@ -81,19 +79,16 @@ type DomainReport struct {
 
 	// interfaces of the machine, in its order.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Interfaces []DomainInterface `json:"interfaces,omitempty"`
 
 	// threadGroups are its threads by their work.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	ThreadGroups []ThreadGroup `json:"threadGroups,omitempty"`
 
 	// problems say what is absent and why.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=512
 	Problems []string `json:"problems,omitempty"`
@@ -149,14 +144,12 @@ type ThreadGroup struct {
 
 	// cpus are the sets of CPUs on which they may run, each once, such as "2-3".
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=200
 	CPUs []string `json:"cpus,omitempty"`
 
 	// scheduling is how the kernel schedules them, each way once.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Scheduling []ThreadScheduling `json:"scheduling,omitempty"`
 }

@@ -13,7 +13,6 @@ type SystemUnderTest struct {
 
 	// tolerations of the network functions' pods. Absent: none.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
@@ -42,7 +41,6 @@ type SystemUnderTest struct {
 	// attachments are the kinds of port that these nodes offer. A run that requests another
 	// is refused in its condition Planned. Default: Veth.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="attachments names a value twice: leave one out"
 	// +kubebuilder:default={Veth}
 	// +kubebuilder:validation:MinItems=1

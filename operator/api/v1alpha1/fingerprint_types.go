@@ -53,7 +53,6 @@ type Fingerprint struct {
 	// kernelParameters are those of the kernel's command line that affect timing, and no
 	// others.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=200
 	KernelParameters []string `json:"kernelParameters,omitempty"`
@@ -65,7 +64,6 @@ type Fingerprint struct {
 
 	// scalingGovernors of all CPUs, each once.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=200
 	ScalingGovernors []string `json:"scalingGovernors,omitempty"`
@@ -88,13 +86,11 @@ type Fingerprint struct {
 	// vulnerabilities are those that affect the CPU, ordered by name, with what the
 	// kernel does about each.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Vulnerabilities []Vulnerability `json:"vulnerabilities,omitempty"`
 
 	// hugepagePools are what the node has set aside, the smallest pages first.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	HugepagePools []HugepagePool `json:"hugepagePools,omitempty"`
 
@@ -121,7 +117,6 @@ type Fingerprint struct {
 
 	// interfaces are the measured ports of the generator.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Interfaces []NetworkInterface `json:"interfaces,omitempty"`
 }

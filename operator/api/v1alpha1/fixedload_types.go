@@ -86,13 +86,11 @@ type FixedLoadResult struct {
 
 	// repeats in their order.
 	// +required
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	Repeats []RepeatResult `json:"repeats,omitempty"`
 
 	// doubts about the figures, such as LoadNotReached.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
@@ -117,7 +115,6 @@ type RepeatResult struct {
 
 	// directions holds Forward, Reverse or both.
 	// +required
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Directions []DirectionResult `json:"directions,omitempty"`
 }

@@ -66,7 +66,6 @@ type FrameLossRateResult struct {
 
 	// points in their order, from 100 percent down.
 	// +required
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50
 	Points []LossPoint `json:"points,omitempty"`
 }
@@ -101,7 +100,6 @@ type LossPoint struct {
 
 	// doubts about the trial, such as LoadNotReached.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 

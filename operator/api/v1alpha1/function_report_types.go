@@ -14,7 +14,6 @@ type FunctionReport struct {
 
 	// attachments of the west and the east port, as planned.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Attachments []Attachment `json:"attachments,omitempty"`
 
@@ -67,7 +66,6 @@ type VirtualMachineReport struct {
 
 	// ports are the function's ports, west first.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Ports []VirtualPortReport `json:"ports,omitempty"`
 }

@@ -83,7 +83,6 @@ type GeneratorReport struct {
 
 	// fallbacks are sentences, one for each thing that a port or the node did not support.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=512
 	Fallbacks []string `json:"fallbacks,omitempty"`
@@ -91,7 +90,6 @@ type GeneratorReport struct {
 	// log is the last lines of the generator's own program, such as TRex. Absent with driver
 	// XDP.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=40
 	// +kubebuilder:validation:items:MaxLength=256
 	Log []string `json:"log,omitempty"`
@@ -110,7 +108,6 @@ type GeneratorReport struct {
 	// scalingGovernors are those of the CPUs, each once. Absent: the kernel
 	// does not scale their frequency, or it is not known.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=32
 	ScalingGovernors []string `json:"scalingGovernors,omitempty"`
@@ -118,7 +115,6 @@ type GeneratorReport struct {
 	// calibration is the generator's own performance just before this run.
 	// Absent where the testbed's ports do not allow it.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Calibration []CalibrationFrame `json:"calibration,omitempty"`
 

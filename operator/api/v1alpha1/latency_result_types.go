@@ -31,13 +31,11 @@ type LatencyResult struct {
 
 	// directions holds Forward, Reverse or both.
 	// +required
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Directions []LatencyDirectionResult `json:"directions,omitempty"`
 
 	// doubts about the figures, such as LoadNotReached.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 
@@ -164,7 +162,6 @@ type LatencyDirectionResult struct {
 	// statistics of p50 and p99 latency over the repeats. Absent with fewer
 	// than two, and where no frame arrived in one of them.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 }

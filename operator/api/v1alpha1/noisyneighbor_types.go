@@ -126,14 +126,12 @@ type NoisyNeighbor struct {
 type NoisyNeighborsReport struct {
 	// loads are what the neighbors did during the trials that count.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	Loads []NoisyNeighborReport `json:"loads,omitempty"`
 
 	// comparison has the figures without and with the neighbors, for
 	// measurements.noisyNeighbors WithAndWithout.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=512
 	Comparison []NoisyNeighborDifference `json:"comparison,omitempty"`
 }
@@ -184,7 +182,6 @@ type NoisyNeighborReport struct {
 	// stressors are what stress-ng counted in its whole time next to the chain, known when
 	// the measurement is over.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Stressors []StressorReport `json:"stressors,omitempty"`
 }

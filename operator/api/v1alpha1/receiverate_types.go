@@ -57,7 +57,6 @@ type ReceiveRateResult struct {
 
 	// trials in their order.
 	// +required
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Trials []ReceiveRateTrial `json:"trials,omitempty"`
 
@@ -67,7 +66,6 @@ type ReceiveRateResult struct {
 
 	// doubts about the figures, such as LoadNotReached.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 }

@@ -136,7 +136,6 @@ type RecoveryResult struct {
 
 	// doubts about the figures, such as UnsteadyPacing.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 }

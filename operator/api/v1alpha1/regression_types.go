@@ -28,14 +28,12 @@ type SuiteRegression struct {
 	// gate selects series. A regression of one makes Succeeded of the suite False, with RegressionFound. So does, with NotConfirmed, a
 	// series that is Inconclusive, and, with GateWithoutSeries, an entry that selects none. Absent: regressions are only reported.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	Gate []RegressionGate `json:"gate,omitempty"`
 
 	// acknowledgements are changes that are expected, accepted or fixed. Nothing else moves the level that figures are compared with.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=200
 	Acknowledgements []Acknowledgement `json:"acknowledgements,omitempty"`
 
@@ -69,7 +67,6 @@ type RegressionGate struct {
 
 	// cells are names of cells. Absent: every cell.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:items:MinLength=1
@@ -220,14 +217,12 @@ type RegressionStatus struct {
 
 	// groups has a sentence for each group of figures that moved together, the regressions first. At most 20.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	// +kubebuilder:validation:items:MaxLength=1024
 	Groups []string `json:"groups,omitempty"`
 
 	// verdicts are those of the series, the regressions first, then the improvements and what is Inconclusive. At most 100.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	Verdicts []SeriesVerdict `json:"verdicts,omitempty"`
 
@@ -249,7 +244,6 @@ type RegressionStatus struct {
 
 	// questions are those for which confirmations have ended.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	Questions []RegressionQuestion `json:"questions,omitempty"`
 
@@ -358,7 +352,6 @@ type SeriesChange struct {
 
 	// otherRevisions are those that the change may have begun with instead.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	// +kubebuilder:validation:items:MaxLength=512
 	OtherRevisions []string `json:"otherRevisions,omitempty"`

@@ -153,19 +153,16 @@ type FrameResult struct {
 
 	// throughput holds one entry for each goal.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Throughput []ThroughputResult `json:"throughput,omitempty"`
 
 	// latency holds one entry for each load.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Latency []LatencyResult `json:"latency,omitempty"`
 
 	// fixedLoad holds one entry for each profile of this frame size.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	FixedLoad []FixedLoadResult `json:"fixedLoad,omitempty"`
 
@@ -193,7 +190,6 @@ type FrameResult struct {
 	// firstFrame is the delay of the first frame of this size, in the warm-up, in each direction.
 	// Absent without a warm-up, and for a direction that lost it.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	FirstFrame []FirstFrameResult `json:"firstFrame,omitempty"`
 }

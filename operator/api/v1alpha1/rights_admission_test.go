@@ -70,22 +70,23 @@ func as(t *testing.T, user string, rules ...rbacv1.PolicyRule) client.Client {
 // mayMakeRuns is what vnfbench-editor gives in a namespace.
 var mayMakeRuns = rbacv1.PolicyRule{APIGroups: []string{"vnfbench.io"}, Resources: []string{"benchmarkruns"}, Verbs: []string{"create", "update", "patch"}}
 
-// TestCustomNeedsTheRightToCreatePods: a function Custom boots a disk of the user with Secrets and claims of the
-// namespace, so who may only make runs may not have one.
+// TestCustomNeedsTheRightToCreatePods: a function Custom runs a disk or an image of the user with Secrets and claims
+// of the namespace, so who may only make runs may not have one.
 func TestCustomNeedsTheRightToCreatePods(t *testing.T) {
 	mayMakePods := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"create"}}
 	editor, edit := as(t, "only-runs", mayMakeRuns), as(t, "runs-and-pods", mayMakeRuns, mayMakePods)
 	chains := map[string]string{
-		"image":       "containerDisk: example/vyos:1",
-		"pull secret": "containerDisk: example/vyos:1, imagePullSecretRef: {name: registry}",
-		"secret":      "containerDisk: example/vyos:1, userDataSecretRef: {name: passwords}",
-		"claim":       "persistentVolumeClaimRef: {name: database}",
-		"data volume": "dataVolumeRef: {name: database}",
+		"image":       customChain("containerDisk: example/vyos:1"),
+		"pull secret": customChain("containerDisk: example/vyos:1, imagePullSecretRef: {name: registry}"),
+		"secret":      customChain("containerDisk: example/vyos:1, userDataSecretRef: {name: passwords}"),
+		"claim":       customChain("persistentVolumeClaimRef: {name: database}"),
+		"data volume": customChain("dataVolumeRef: {name: database}"),
+		"container":   containerChain("container: {image: example/vpp:1, capabilities: [NET_ADMIN]}, userDataSecretRef: {name: passwords}"),
 	}
 	for name, custom := range chains {
 		t.Run(name, func(t *testing.T) {
 			run := func() client.Object {
-				return object(t, goodRun, map[string]string{"spec.experiment.chain": customChain(custom)})
+				return object(t, goodRun, map[string]string{"spec.experiment.chain": custom})
 			}
 			err := editor.Create(context.Background(), run(), client.DryRunAll)
 			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "only-runs may not create pods in namespace default") {

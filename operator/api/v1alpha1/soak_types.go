@@ -91,7 +91,6 @@ type SoakResult struct {
 	Worst WorstCase `json:"worst,omitzero"`
 	// intervals in their order.
 	// +required
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=288
 	Intervals []SoakInterval `json:"intervals,omitempty"`
 
@@ -101,7 +100,6 @@ type SoakResult struct {
 
 	// doubts about the figures, such as LoadNotReached.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 

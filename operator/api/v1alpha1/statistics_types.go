@@ -50,7 +50,6 @@ type Statistics struct {
 
 	// values are those of the repeats in their order.
 	// +required
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Values []int64 `json:"values,omitempty"`
 }
@@ -91,7 +90,6 @@ type CensoredRepeats struct {
 
 	// values are those of the repeats in their order, floors included.
 	// +required
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Values []int64 `json:"values,omitempty"`
 }

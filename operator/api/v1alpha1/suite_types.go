@@ -125,7 +125,7 @@ type SuiteSubject struct {
 
 // SubjectImage names the image whose labels say what is tested.
 type SubjectImage struct {
-	// function whose custom.containerDisk is the image.
+	// function whose custom.containerDisk or custom.container has the image.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=20
@@ -143,7 +143,6 @@ type Matrix struct {
 
 	// exclude leaves out the cells that have all values of one of these combinations.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Exclude []Combination `json:"exclude,omitempty"`
 
@@ -189,7 +188,6 @@ type Axis struct {
 
 	// values of the field: numbers, texts, booleans, or lists of them.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
 	Values []apiextensionsv1.JSON `json:"values,omitempty"`

@@ -99,7 +99,6 @@ type BenchmarkSuiteRunStatus struct {
 
 	// cells are those of the matrix in its order, and then the control cell.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=501
 	Cells []SuiteCell `json:"cells,omitempty"`
 
@@ -159,7 +158,6 @@ type SuiteCell struct {
 
 	// measurements are the repeats, in their order.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50
 	Measurements []SuiteMeasurement `json:"measurements,omitempty"`
 }
@@ -193,7 +191,6 @@ type SuiteMeasurement struct {
 
 	// rateDoubts are the doubts about framesPerSecond.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	RateDoubts []DoubtCode `json:"rateDoubts,omitempty"`
 
@@ -207,7 +204,6 @@ type SuiteMeasurement struct {
 
 	// p99Doubts are the doubts about p99Nanoseconds.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	P99Doubts []DoubtCode `json:"p99Doubts,omitempty"`
 
@@ -221,7 +217,6 @@ type SuiteMeasurement struct {
 
 	// goodputDoubts are the doubts about goodputBitsPerSecond.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	GoodputDoubts []DoubtCode `json:"goodputDoubts,omitempty"`
 }

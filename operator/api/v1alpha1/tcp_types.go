@@ -8,7 +8,6 @@ type TCP struct {
 	// separately in this order: 1 to 128, at most 16 of them. Default 1. The report
 	// extrapolates from the smallest.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="streams names a value twice: leave one out"
 	// +kubebuilder:default={1}
 	// +kubebuilder:validation:MinItems=1
@@ -73,13 +72,11 @@ type TCP struct {
 type TCPResult struct {
 	// streams holds one entry for each number of connections.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Streams []TCPStreamsResult `json:"streams,omitempty"`
 
 	// ends are the two ends of the connections, west first.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Ends []TCPEnd `json:"ends,omitempty"`
 }
@@ -92,7 +89,6 @@ type TCPStreamsResult struct {
 
 	// directions holds Forward, Reverse or both.
 	// +required
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
 	Directions []TCPDirectionResult `json:"directions,omitempty"`
 }
@@ -148,19 +144,16 @@ type TCPDirectionResult struct {
 
 	// intervals of the latest repeat, as the sender saw them, without the omitted time.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Intervals []TCPInterval `json:"intervals,omitempty"`
 
 	// statistics of goodput and retransmits over the repeats. Absent with fewer than two.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 
 	// doubts about the figures, such as EndpointCeiling.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 }
@@ -215,7 +208,6 @@ type TCPEnd struct {
 	// offloads of TSO, GSO, GRO and LRO that are on at its port. They are left as the kernel
 	// has them.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=20
 	Offloads []string `json:"offloads,omitempty"`

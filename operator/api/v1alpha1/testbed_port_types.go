@@ -32,7 +32,6 @@ type TestbedPorts struct {
 	// calibrationNetworks join two more ports of the generator, west first, by a cable or a switch
 	// without a device. Absent: with two bridges a third one, else no calibration.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MinItems=2
 	// +kubebuilder:validation:MaxItems=2
 	CalibrationNetworks []NetworkReference `json:"calibrationNetworks,omitempty"`

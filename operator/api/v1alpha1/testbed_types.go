@@ -95,7 +95,6 @@ type Generator struct {
 
 	// tolerations of the traffic pod. Absent: none.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
@@ -206,7 +205,6 @@ type TestbedStatus struct {
 	// activeRuns hold the testbed now. Users who may read the testbed see
 	// their namespaces and names.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	ActiveRuns []ActiveRun `json:"activeRuns,omitempty"`
 
@@ -217,13 +215,11 @@ type TestbedStatus struct {
 
 	// nodes that can make traffic and run network functions, at most 16 of them.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Nodes []TestbedNode `json:"nodes,omitempty"`
 
 	// bridgeNodes are those on which runs may have left bridges. They are removed with the testbed.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5000
 	BridgeNodes []BridgeNode `json:"bridgeNodes,omitempty"`
 
@@ -318,7 +314,6 @@ type Calibration struct {
 
 	// frames holds one entry for each size.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Frames []CalibrationFrame `json:"frames,omitempty"`
 }

@@ -110,7 +110,6 @@ type ThroughputResult struct {
 	// statistics of framesPerSecond over the repeats. Absent with fewer than two, and with
 	// censored repeats.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	Statistics []Statistics `json:"statistics,omitempty"`
 
@@ -121,7 +120,6 @@ type ThroughputResult struct {
 
 	// doubts about the figures, such as UnsteadyPacing.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Doubts []DoubtCode `json:"doubts,omitempty"`
 }

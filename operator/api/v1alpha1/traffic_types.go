@@ -113,7 +113,6 @@ type Traffic struct {
 	// each measured separately in this order. 64 to 9018 and at most the testbed's MTU + 18.
 	// With an empty list only the fields below apply. Default 64, 512, 1518.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="frameBytes names a value twice: leave one out"
 	// +kubebuilder:default={64, 512, 1518}
 	// +kubebuilder:validation:MaxItems=16
@@ -124,7 +123,6 @@ type Traffic struct {
 	// frameRanges are measured after frameBytes; a size in both is measured once. At most 32
 	// sizes and mixes in all. Absent: none.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4
 	FrameRanges []FrameRange `json:"frameRanges,omitempty"`
 
@@ -155,7 +153,6 @@ type Traffic struct {
 	// flowVariation names the header fields that differ from flow to flow. Several count up at once;
 	// any two distinguish a million flows. Default SourcePort. It has no effect with one flow.
 	// +optional
-	// +listType=atomic
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="flowVariation names a value twice: leave one out"
 	// +kubebuilder:default={SourcePort}
 	// +kubebuilder:validation:MinItems=1

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	containerFunction = "function"
+	// ContainerFunction is the container of a function in a pod.
+	ContainerFunction = "function"
 	portHTTP          = 8080
 	functionGrace     = 5
 )
@@ -58,7 +59,7 @@ func functionPod(p *plan.Plan, function plan.Function, rule *caller.Rule) *corev
 
 func functionContainer(p *plan.Plan, function plan.Function, volume string, rule *caller.Rule) corev1.Container {
 	return corev1.Container{
-		Name:            containerFunction,
+		Name:            ContainerFunction,
 		Image:           function.Image,
 		ImagePullPolicy: p.ImagePullPolicy,
 		Command:         []string{"vnf", "run", "--config", vnf.DefaultPath, "--listen", listenAddress(portHTTP)},
@@ -68,20 +69,23 @@ func functionContainer(p *plan.Plan, function plan.Function, volume string, rule
 		VolumeMounts:    []corev1.VolumeMount{{Name: volume, MountPath: path.Dir(vnf.DefaultPath), ReadOnly: true}},
 		// NET_ADMIN: links, addresses, routes, neighbors, bridges, packet
 		// filters and tunnels in the pod's network namespace.
-		SecurityContext: restrictedSecurityContext("NET_ADMIN"),
-		// One answer "no" counts at once: a chain that stopped forwarding spoils the trial. A late
-		// answer does not: under full load the node may have no time for it. There is no liveness
-		// probe, because a restart in the middle of a trial would hide what the trial is meant to
-		// find.
-		ReadinessProbe: &corev1.Probe{
-			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
-				Path: "/readyz", Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP,
-			}},
-			PeriodSeconds:    1,
-			TimeoutSeconds:   10,
-			SuccessThreshold: 1,
-			FailureThreshold: 1,
-		},
+		SecurityContext:          restrictedSecurityContext("NET_ADMIN"),
+		ReadinessProbe:           functionProbe(),
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+}
+
+// functionProbe asks a function's agent. One answer "no" counts at once: a chain that stopped forwarding
+// spoils the trial. A late answer does not: under full load the node may have no time for it. There is no
+// liveness probe, because a restart in the middle of a trial would hide what the trial is meant to find.
+func functionProbe() *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+			Path: "/readyz", Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP,
+		}},
+		PeriodSeconds:    1,
+		TimeoutSeconds:   10,
+		SuccessThreshold: 1,
+		FailureThreshold: 1,
 	}
 }

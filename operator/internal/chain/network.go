@@ -9,6 +9,7 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/chain/kinds"
 	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/vnf"
 )
 
 // NetworkAttachmentDefinition is Multus' kind.
@@ -159,24 +160,18 @@ func plugins(bridge string, end plan.End, sysctls map[string]string, bare bool) 
 	return []any{bridgePlugin{Type: "bridge", Bridge: bridge, MTU: end.MTUBytes, Capabilities: mac}, tuning}
 }
 
-// withoutInterface reports whether the pod of a port has no kernel interface for it: the
-// port of a virtual machine, or of a generator that drives its ports itself.
+// withoutInterface reports whether the pod of a port may have no kernel interface for it: the
+// port of a virtual machine, or of a generator or container that drives its ports itself.
 func withoutInterface(p *plan.Plan, end plan.End) bool {
 	if end.Function != "" {
-		return ofVM(p, end.Function)
+		return slices.ContainsFunc(p.Functions, func(f plan.Function) bool { return f.Name == end.Function && f.OwnsPorts() })
 	}
 	return p.Generator.OwnsPorts
-}
-
-// ofVM reports whether a function is a virtual machine.
-func ofVM(p *plan.Plan, name string) bool {
-	return slices.ContainsFunc(p.Functions, func(f plan.Function) bool { return f.Name == name && f.IsVM() })
 }
 
 // functionSysctls returns the settings that the function needs for this port. In a virtual
 // machine the function sets them itself.
 func functionSysctls(p *plan.Plan, end plan.End) map[string]string {
-	sysctls := map[string]string{}
 	for _, function := range p.Functions {
 		if function.Name != end.Function {
 			continue
@@ -185,13 +180,23 @@ func functionSysctls(p *plan.Plan, end plan.End) map[string]string {
 			return vmSysctls
 		}
 		for _, port := range function.Config.Ports {
-			if port.Name != end.Interface {
-				continue
-			}
-			for _, sysctl := range function.Config.PortSysctls(port) {
-				sysctls[sysctl.Key] = sysctl.Value
+			switch {
+			case port.Name != end.Interface:
+			case function.Container != nil:
+				return customSysctls(function, port)
+			default:
+				return portSysctls(function, port)
 			}
 		}
+	}
+	return map[string]string{}
+}
+
+// portSysctls returns the settings with which the kernel forwards at a port.
+func portSysctls(function plan.Function, port vnf.Port) map[string]string {
+	sysctls := map[string]string{}
+	for _, sysctl := range function.Config.PortSysctls(port) {
+		sysctls[sysctl.Key] = sysctl.Value
 	}
 	return sysctls
 }

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"vnfbench.io/operator/internal/generator"
 	"vnfbench.io/operator/internal/plan"
 )
 
@@ -24,23 +25,32 @@ const (
 func addGenerator(p *plan.Plan, pod *corev1.PodSpec) {
 	container := &pod.Containers[0]
 	container.SecurityContext = restrictedSecurityContext(p.Generator.Capabilities...)
-	mount := func(name, path string, source corev1.VolumeSource) {
-		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: source})
-		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
-	}
 	for _, directory := range p.Generator.Directories {
-		mount(directory.Name, directory.Path, emptyDir(corev1.StorageMediumDefault, resource.NewQuantity(directory.MaxBytes, resource.BinarySI)))
+		mount(pod, directory.Name, directory.Path, emptyDir(corev1.StorageMediumDefault, resource.NewQuantity(directory.MaxBytes, resource.BinarySI)))
 	}
 	if p.Generator.OwnsPorts {
 		pod.Volumes[0].VolumeSource = instructionsWithPorts(p)
 	}
-	if pages := p.Generator.Hugepages; pages != nil {
-		quantity := *resource.NewQuantity(pages.Bytes, resource.BinarySI)
-		container.Resources.Requests[pages.Resource()], container.Resources.Limits[pages.Resource()] = quantity, quantity
-		medium := corev1.StorageMediumHugePagesPrefix + corev1.StorageMedium(pages.PageSize)
-		// The pod's request limits the volume.
-		mount("hugepages", hugepagesDirectory, emptyDir(medium, nil))
+	addHugepages(pod, p.Generator.Hugepages)
+}
+
+// mount gives the first container of a pod a volume to write to.
+func mount(pod *corev1.PodSpec, name, path string, source corev1.VolumeSource) {
+	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: source})
+	container := &pod.Containers[0]
+	container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
+}
+
+// addHugepages gives the first container of a pod its hugepages, if it has any.
+func addHugepages(pod *corev1.PodSpec, pages *generator.Hugepages) {
+	if pages == nil {
+		return
 	}
+	quantity, resources := *resource.NewQuantity(pages.Bytes, resource.BinarySI), &pod.Containers[0].Resources
+	resources.Requests[pages.Resource()], resources.Limits[pages.Resource()] = quantity, quantity
+	medium := corev1.StorageMediumHugePagesPrefix + corev1.StorageMedium(pages.PageSize)
+	// The pod's request limits the volume.
+	mount(pod, "hugepages", hugepagesDirectory, emptyDir(medium, nil))
 }
 
 func emptyDir(medium corev1.StorageMedium, size *resource.Quantity) corev1.VolumeSource {
@@ -56,9 +66,14 @@ func instructionsWithPorts(p *plan.Plan) corev1.VolumeSource {
 			LocalObjectReference: corev1.LocalObjectReference{Name: p.Names().Plan},
 			Items:                []corev1.KeyToPath{{Key: plan.KeyInstructions, Path: plan.KeyInstructions}},
 		}},
-		{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
-			Path:     networkStatusPath,
-			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.annotations['" + annotationNetworkStatus + "']"},
-		}}}},
+		networkStatus(networkStatusPath),
 	}}}
+}
+
+// networkStatus returns Multus' report on the pod's ports as a file.
+func networkStatus(path string) corev1.VolumeProjection {
+	return corev1.VolumeProjection{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
+		Path:     path,
+		FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.annotations['" + annotationNetworkStatus + "']"},
+	}}}}
 }

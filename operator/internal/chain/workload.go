@@ -43,8 +43,8 @@ type Rules struct {
 	// Lost is the reason if it was ready and no longer is. If Lost is empty, the run continues
 	// without it.
 	Lost string
-	// BootSeconds is the minimum time that a virtual machine must have run; 0 for a VM
-	// that reports itself when it is ready.
+	// BootSeconds is the minimum time that a virtual machine or a user's container must have run; 0 for
+	// what reports itself when it is ready.
 	BootSeconds int32
 	// FewerCPUs and LessMemory name the fields to lower if no node has enough for a virtual
 	// machine.
@@ -126,14 +126,17 @@ func functionWorkloads(p *plan.Plan, rule *caller.Rule) []Workload {
 			FewerCPUs: "fewer platform.vcpus", LessMemory: "less platform.memory",
 		}}
 		switch {
+		// The Secret of a custom function holds text that no plan has; see Seed.
+		case function.Container != nil:
+			w.Object, w.Needs = customPod(p, function), []Object{customConfigMap(p, function)}
 		case function.IsCustom():
-			// Its Secret holds text that no plan has; see Seed.
-			w.Object, w.BootSeconds = customVM(p, function), function.VM.Custom.Readiness.BootSeconds
+			w.Object = customVM(p, function)
 		case function.IsVM():
 			w.Object, w.Needs = vm(p, function), []Object{vmSecret(p, function, rule)}
 		default:
 			w.Object, w.Needs = functionPod(p, function, rule), []Object{functionConfigMap(p, function)}
 		}
+		w.BootSeconds = function.Readiness().BootSeconds
 		workloads = append(workloads, w)
 	}
 	return workloads

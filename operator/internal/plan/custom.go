@@ -41,9 +41,21 @@ type Custom struct {
 	Readiness v1alpha1.CustomReadiness `json:"readiness" digest:"-"`
 }
 
-// IsCustom reports whether the function is the user's own VM. Only what it forwards is known
-// of it.
-func (f *Function) IsCustom() bool { return f.IsVM() && f.VM.Custom != nil }
+// IsCustom reports whether the function is the user's own VM or container. Only what it forwards is
+// known of it.
+func (f *Function) IsCustom() bool { return f.Container != nil || f.IsVM() && f.VM.Custom != nil }
+
+// Readiness returns what shows that the user's own VM or container has started; the zero value for any
+// other function.
+func (f *Function) Readiness() v1alpha1.CustomReadiness {
+	switch {
+	case f.Container != nil:
+		return f.Container.Readiness
+	case f.IsCustom():
+		return f.VM.Custom.Readiness
+	}
+	return v1alpha1.CustomReadiness{}
+}
 
 // HasSeed reports whether the VM gets user data or network data.
 func (c *Custom) HasSeed() bool {
@@ -81,7 +93,7 @@ func textDigest(text string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Seed returns what a user's own VM reads, with its placeholders filled in: empty texts
+// Seed returns what a user's own VM or container reads, with its placeholders filled in: empty texts
 // where its spec has none. Its error is a *measure.Failure that names the field.
 func (f *Function) Seed(spec *v1alpha1.CustomFunction) (userData, networkData string, err error) {
 	values := placeholder.Of(f.Config)
@@ -114,13 +126,11 @@ func checkSeeds(in Input, functions []Function) error {
 	return nil
 }
 
-// bootSeconds returns the longest time that a user's own VM must run to count as started.
+// bootSeconds returns the longest time that a user's own VM or container must run to count as started.
 func bootSeconds(functions []Function) int {
 	longest := int32(0)
 	for i := range functions {
-		if functions[i].IsCustom() {
-			longest = max(longest, functions[i].VM.Custom.Readiness.BootSeconds)
-		}
+		longest = max(longest, functions[i].Readiness().BootSeconds)
 	}
 	return int(longest)
 }

@@ -18,7 +18,7 @@ import (
 var undigested = []string{
 	"endpoint.Config.GatewayMAC", "endpoint.Config.MAC",
 	"measure.Instructions.BaselineLoads", "measure.Instructions.DeadlineSeconds", "measure.Instructions.Digest", "measure.Instructions.OrderSeed", "measure.Instructions.Run", "measure.Stream.DestinationMAC", "measure.Stream.SourceMAC",
-	"plan.Custom.ImagePullPolicy", "plan.Custom.ImagePullSecret", "plan.Custom.ManagementMAC", "plan.Custom.Readiness",
+	"plan.Container.ImagePullPolicy", "plan.Container.ImagePullSecret", "plan.Container.Readiness", "plan.Container.WithoutLog", "plan.Custom.ImagePullPolicy", "plan.Custom.ImagePullSecret", "plan.Custom.ManagementMAC", "plan.Custom.Readiness",
 	"plan.End.Function", "plan.End.MAC", "plan.Endpoint.Bridge", "plan.Endpoint.Tolerations",
 	"plan.Function.Name", "plan.Function.Tolerations", "plan.Generator.Tolerations", "plan.Neighbor.Tolerations", "plan.Node.KubeletVersion",
 	"plan.Plan.APIServerAddresses", "plan.Plan.APIServerDiscovered", "plan.Plan.APIServerPorts", "plan.Plan.AgentAudience", "plan.Plan.DeadlineSeconds", "plan.Plan.Digest", "plan.Plan.ImagePullPolicy", "plan.Plan.ImagePullSecrets",

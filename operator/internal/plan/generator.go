@@ -173,29 +173,44 @@ func driverOf(in Input, segments []Segment) (measure.DriverSettings, error) {
 	return measure.NewDriverSettings(string(g.Name), settings)
 }
 
-// hugepagesNeeds returns what the traffic pod takes of hugepages, and what VMs take of the
-// same size on the same node; none where the traffic pod takes none.
+// hugepagesNeeds returns what the traffic pod and users' own containers take of hugepages, and what VMs
+// take of the same size on the same node. What VMs take alone is checked with their nodes.
 func hugepagesNeeds(testbed *v1alpha1.Testbed, pages *generator.Hugepages, functions []Function) []need {
-	if pages == nil {
-		return nil
-	}
-	name := pages.Resource()
-	n := need{
-		resource: string(name), unit: " bytes", generator: pages.Bytes,
-		allocatable: func(node *corev1.Node) int64 {
-			quantity := node.Status.Allocatable[name]
-			return quantity.Value()
-		},
-		reason: v1alpha1.ReasonInsufficientHugepages,
-		remedy: fmt.Sprintf("set aside more pages of %s on a node and restart its kubelet, or lower the testbed's %s.hugepages.memory, or set its pageSize to what the nodes have",
-			pages.PageSize, generatorOf(testbed).Field()),
-	}
-	for _, f := range functions {
-		if f.IsVM() && f.VM.Hugepages == pages.PageSize {
-			n.functions += f.VM.MemoryBytes
+	var needs []need
+	for _, size := range []v1alpha1.HugepageSize{"1Gi", "2Mi"} {
+		name := generator.HugepagesResource(size)
+		n := need{
+			resource: string(name), unit: " bytes",
+			allocatable: func(node *corev1.Node) int64 {
+				quantity := node.Status.Allocatable[name]
+				return quantity.Value()
+			},
+			reason: v1alpha1.ReasonInsufficientHugepages,
+			remedy: fmt.Sprintf("set aside more pages of %s on a node and restart its kubelet", size),
+		}
+		if pages != nil && pages.PageSize == size {
+			n.generator = pages.Bytes
+			field := generatorOf(testbed).Field()
+			n.remedy += fmt.Sprintf(", or lower the testbed's %s.hugepages.memory, or set its pageSize to what the nodes have", field)
+		}
+		var ofVMs int64
+		for _, f := range functions {
+			switch {
+			case f.IsVM() && f.VM.Hugepages == size:
+				ofVMs += f.VM.MemoryBytes
+			case f.Container != nil && f.Container.Hugepages != nil && f.Container.Hugepages.PageSize == size:
+				n.functions += f.Container.Hugepages.Bytes
+			}
+		}
+		if n.functions > 0 {
+			n.remedy += ", or change custom.container.hugepages in the run's spec.experiment.chain"
+		}
+		if n.generator+n.functions > 0 {
+			n.functions += ofVMs
+			needs = append(needs, n)
 		}
 	}
-	return []need{n}
+	return needs
 }
 
 // missingHugepages returns what any run takes of hugepages.

@@ -55,6 +55,9 @@ func (p *Plan) elsewhere(f Function) string {
 	if f.IsVM() {
 		return fmt.Sprintf("function %q is a virtual machine on node %q, and does not work on the core that sends", f.Name, p.DeviceNode)
 	}
+	if f.Container != nil {
+		return fmt.Sprintf("function %q runs a program of the user's on node %q, and need not work on the core that sends", f.Name, p.DeviceNode)
+	}
 	if what := plannerOf(v1alpha1.Function(f.Config.Function)).elsewhere(p.DeviceNode); what != "" {
 		return fmt.Sprintf("function %q %s that need not work on the core that sends", f.Name, what)
 	}

@@ -141,7 +141,7 @@ func makePlan(in Input) (*Plan, error) {
 	return p, nil
 }
 
-// hasAgents reports whether the measurer asks anyone. A user's own machine has no agent.
+// hasAgents reports whether the measurer asks anyone. A user's own machine or container has no agent.
 func (p *Plan) hasAgents() bool {
 	return p.Observer != nil || len(p.Endpoints)+len(p.Neighbors) > 0 ||
 		slices.ContainsFunc(p.Functions, func(f Function) bool { return !f.IsCustom() })
@@ -175,8 +175,11 @@ func functionOf(in Input, index int, segments []Segment) Function {
 		Config:         configure(in, index, segments),
 	}
 	function.Resources.MemoryBytes += plannerOf(spec.Function).memoryBytes(function)
-	if spec.Runtime == v1alpha1.RuntimeVirtualMachine {
+	switch {
+	case spec.Runtime == v1alpha1.RuntimeVirtualMachine:
 		applyVM(in, &function, &spec)
+	case spec.Custom != nil && spec.Custom.Container != nil:
+		applyContainer(&function, spec.Custom.Effective(), in.Defaults)
 	}
 	return function
 }

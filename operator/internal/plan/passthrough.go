@@ -68,7 +68,8 @@ func checkPools(p *Plan) error {
 		pods[name] = "the traffic pod"
 	}
 	for i := range p.Functions {
-		if f := &p.Functions[i]; !f.IsVM() {
+		// A program that reads its ports itself takes devices of either driver.
+		if f := &p.Functions[i]; !f.OwnsPorts() {
 			for name := range p.DevicesOf(f.Name) {
 				pods[name] = fmt.Sprintf("function %q in a pod", f.Name)
 			}

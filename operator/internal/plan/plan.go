@@ -102,7 +102,7 @@ type Defaults struct {
 	APIServerDiscovered bool
 	// AgentTokens makes the agents of runs answer only who has the measurer's token.
 	AgentTokens bool
-	// WithoutConsoles leaves what guests print out of the messages of runs.
+	// WithoutConsoles leaves what guests and users' containers print out of the messages of runs.
 	WithoutConsoles bool
 	// AwaitsArchive keeps what has ended from being deleted by its time to live or by a limit of history before the archive has its document.
 	AwaitsArchive bool
@@ -226,6 +226,8 @@ type Function struct {
 	Tolerations    []corev1.Toleration `json:"tolerations,omitempty" digest:"-"`
 	// VM is the virtual machine that the function runs in; nil for a pod.
 	VM *VM `json:"vm,omitempty"`
+	// Container is the user's own program; nil for any other function.
+	Container *Container `json:"container,omitempty"`
 	// Config is what the function itself reads.
 	Config vnf.Config `json:"config"`
 }

@@ -95,6 +95,9 @@ func experimentKey(doc Document) (string, error) {
 			f.Firewall, f.EncryptionGateway, f.Custom = nil, nil, nil
 		} else if c := f.Custom; c != nil {
 			c.ContainerDisk, c.PersistentVolumeClaimRef, c.DataVolumeRef = "", nil, nil
+			if c.Container != nil {
+				c.Container.Image = ""
+			}
 		}
 	}
 	driver := ""

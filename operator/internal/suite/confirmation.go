@@ -35,7 +35,7 @@ func NamesItsDisk(experiment []byte) (bool, error) {
 	if err := json.Unmarshal(experiment, decoded); err != nil {
 		return false, err
 	}
-	return bringsDisk(decoded), nil
+	return bringsProgram(decoded), nil
 }
 
 // Confirmation returns a template that measures two experiments by turns: each repeat is a pair of both. ByTurns is their order.

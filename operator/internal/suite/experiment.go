@@ -49,7 +49,7 @@ func (s *Suite) experiment(cell int) (map[string]any, *v1alpha1.Experiment, erro
 		return nil, nil, err
 	case len(unknown) > 0:
 		return nil, nil, unknownField(&s.Cells[cell], unknown[0])
-	case bringsDisk(experiment) && !s.bringsDisk:
+	case bringsProgram(experiment) && !s.bringsProgram:
 		return nil, nil, measure.Failf(v1alpha1.ReasonInvalidExperiment, "put a function Custom into spec.template.experiment.chain, where admission checks whether its author may create pods",
 			"%s: only a variant or a value brings the function Custom", what)
 	}
@@ -65,7 +65,7 @@ func (s *Suite) checkBase() error {
 	if len(unknown) > 0 {
 		return invalidExperiment("spec.template.experiment", unknown[0])
 	}
-	s.bringsDisk, s.Startup = bringsDisk(base), startupOf(base)
+	s.bringsProgram, s.Startup = bringsProgram(base), startupOf(base)
 	return nil
 }
 
@@ -100,8 +100,8 @@ func unknownField(cell *Cell, err error) error {
 	return invalidExperiment(fmt.Sprintf("cell %q", cell.Name), err)
 }
 
-// bringsDisk reports whether the chain has a function Custom, for which its author needs the right to create pods.
-func bringsDisk(experiment *v1alpha1.Experiment) bool {
+// bringsProgram reports whether the chain has a function Custom, for which its author needs the right to create pods.
+func bringsProgram(experiment *v1alpha1.Experiment) bool {
 	return slices.ContainsFunc(experiment.Chain, func(f v1alpha1.NetworkFunction) bool { return f.Function == v1alpha1.FunctionCustom })
 }
 

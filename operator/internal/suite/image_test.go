@@ -16,6 +16,7 @@ experiment:
   chain:
   - {name: fw, function: Firewall}
   - {name: vyos, function: Custom, runtime: VirtualMachine, custom: {containerDisk: "r.example/vyos:1"}}
+  - {name: vpp, function: Custom, custom: {container: {image: "r.example/vpp:1"}}}
   - {name: disk, function: Custom, runtime: VirtualMachine, custom: {persistentVolumeClaimRef: {name: disk}}}
 subject: {fromImage: {function: %s}}
 matrix: {axes: [{name: a, path: "%s", values: [%s]}]}`
@@ -30,6 +31,10 @@ func TestImageOfTheSubject(t *testing.T) {
 	s, err = Parse(template(t, fmt.Sprintf(ofImages, "vyos", "chain[vyos].custom.containerDisk", `"r.example/vyos:2"`)))
 	if err != nil || s.Image != "r.example/vyos:2" {
 		t.Errorf("%+v, %v", s, err)
+	}
+	s, err = Parse(template(t, fmt.Sprintf(ofImages, "vpp", "chain[vpp].custom.container.image", `"r.example/vpp:2"`)))
+	if err != nil || s.Image != "r.example/vpp:2" {
+		t.Errorf("a container: %+v, %v", s, err)
 	}
 	s, err = Parse(template(t, "subject: {name: fw}"))
 	if err != nil || s.Image != "" || s.Startup != 5*time.Minute {

@@ -45,8 +45,8 @@ type Suite struct {
 	// Startup is how long a run of the experiment waits for what may pass.
 	Startup time.Duration
 	base    map[string]any
-	// bringsDisk says that the base has a function for which its author needs the right to create pods.
-	bringsDisk bool
+	// bringsProgram says that the base has a function for which its author needs the right to create pods.
+	bringsProgram bool
 }
 
 // parsing makes sure that templates are parsed one after the other: while a large one is parsed, each of its cells takes memory.

@@ -6,8 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
-
-	"vnfbench.io/operator/internal/chain"
 )
 
 // Limits for reading a console: enough for a kernel's last messages.
@@ -16,16 +14,16 @@ const (
 	consoleBytes = 16 << 10
 )
 
-// PodConsole reads consoles from the log of the launcher's container that follows them.
+// PodConsole reads consoles from the logs of containers: that of a launcher that follows its guest, or a user's own.
 type PodConsole struct{ Clientset kubernetes.Interface }
 
-// Tail returns the last lines of a console.
-func (c PodConsole) Tail(ctx context.Context, namespace, pod string) (string, error) {
+// Tail returns the last lines of a container's log.
+func (c PodConsole) Tail(ctx context.Context, namespace, pod, container string) (string, error) {
 	log, err := c.Clientset.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{
-		Container: chain.ContainerConsole, TailLines: new(int64(consoleLines)), LimitBytes: new(int64(consoleBytes)),
+		Container: container, TailLines: new(int64(consoleLines)), LimitBytes: new(int64(consoleBytes)),
 	}).DoRaw(ctx)
 	if err != nil {
-		return "", fmt.Errorf("reading the log of container %q of pod %q: %w", chain.ContainerConsole, pod, err)
+		return "", fmt.Errorf("reading the log of container %q of pod %q: %w", container, pod, err)
 	}
 	return string(log), nil
 }

@@ -97,6 +97,16 @@ func started(pod *corev1.Pod) bool {
 	})
 }
 
+// containersSince returns when a pod's container was started last.
+func containersSince(pod *corev1.Pod) time.Time {
+	for _, c := range containers(pod) {
+		if c.State.Running != nil {
+			return c.State.Running.StartedAt.Time
+		}
+	}
+	return podCondition(pod, corev1.PodReady).LastTransitionTime.Time
+}
+
 func diagnoseImage(pod *corev1.Pod, bound time.Time) *problem {
 	for _, c := range containers(pod) {
 		w := c.State.Waiting

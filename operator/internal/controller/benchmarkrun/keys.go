@@ -55,12 +55,12 @@ func (r *Reconciler) createKeys(ctx context.Context, s *scope) error {
 	return fmt.Errorf("%d of %d Secrets with keys were left by a launch that was interrupted; all are made again", kept, len(secrets))
 }
 
-// createSeeds makes the missing seeds of users' own VMs. It makes them from the run's
+// createSeeds makes the missing seeds of users' own VMs and containers. It makes them from the run's
 // spec, because no plan holds such text.
 func (r *Reconciler) createSeeds(ctx context.Context, s *scope) error {
 	for i := range s.plan.Functions {
 		function := &s.plan.Functions[i]
-		if !function.IsCustom() || s.vm(function.Name) != nil {
+		if !function.IsCustom() || s.vm(function.Name) != nil || s.function(function.Name) != nil {
 			continue
 		}
 		seed, err := chain.Seed(s.plan, function, s.run.Spec.Experiment.Chain[i].Custom)

@@ -159,20 +159,17 @@ func reported(vm *kubevirtv1.VirtualMachineInstance) bool {
 	return true
 }
 
-// booting returns the problem of a VM that has started and has not yet run for the
+// booting returns the problem of a VM or pod that runs since a time, and not yet for the
 // boot time that its user set, or nil. Such a problem never expires: at the time that it
 // names it no longer exists.
-func booting(vm *kubevirtv1.VirtualMachineInstance, seconds int32, now time.Time) *problem {
-	if seconds == 0 {
-		return nil
-	}
+func booting(what, name string, since time.Time, seconds int32, now time.Time) *problem {
 	boot := time.Duration(seconds) * time.Second
-	until := runningSince(vm).Add(boot)
-	if !now.Before(until) {
+	until := since.Add(boot)
+	if seconds == 0 || !now.Before(until) {
 		return nil
 	}
 	return &problem{v1alpha1.ReasonChainNotReady,
-		sentence("virtual machine %q boots: custom.readiness.bootSeconds gives it %s", vm.Name, boot), until}
+		sentence("%s %q boots: custom.readiness.bootSeconds gives it %s", what, name, boot), until}
 }
 
 // runningSince returns when the VM entered its phase Running.

@@ -227,18 +227,18 @@ func TestBooting(t *testing.T) {
 	const boot = 60
 	vm := testVM("m", ran)
 	for _, now := range []time.Duration{20 * time.Second, 79 * time.Second} {
-		got := booting(vm, boot, epoch.Add(now))
+		got := booting("virtual machine", vm.Name, runningSince(vm), boot, epoch.Add(now))
 		if got == nil || got.deadline != epoch.Add(80*time.Second) || got.expired(epoch.Add(now)) || !strings.Contains(got.message, "bootSeconds gives it 1m0s") {
 			t.Errorf("after %s: %+v", now, got)
 		}
 	}
-	if got := booting(vm, boot, epoch.Add(80*time.Second)); got != nil {
+	if got := booting("virtual machine", vm.Name, runningSince(vm), boot, epoch.Add(80*time.Second)); got != nil {
 		t.Errorf("when its time is over: %+v", got)
 	}
-	if got := booting(testVM("m", serves), boot, epoch.Add(59*time.Second)); got == nil {
+	if got := booting("virtual machine", "m", runningSince(testVM("m", serves)), boot, epoch.Add(59*time.Second)); got == nil {
 		t.Error("a VM without a history of phases does not wait")
 	}
-	if got := booting(vm, 0, epoch); got != nil {
+	if got := booting("virtual machine", vm.Name, runningSince(vm), 0, epoch); got != nil {
 		t.Errorf("without bootSeconds: %+v", got)
 	}
 }
@@ -275,7 +275,9 @@ func own(s *scope) {
 // consoleText is a console that shows a text.
 type consoleText string
 
-func (c consoleText) Tail(context.Context, string, string) (string, error) { return string(c), nil }
+func (c consoleText) Tail(context.Context, string, string, string) (string, error) {
+	return string(c), nil
+}
 
 // TestConsolesAreLeftOut checks that the installation decides whether the verdict has what a guest printed.
 func TestConsolesAreLeftOut(t *testing.T) {
@@ -291,6 +293,55 @@ func TestConsolesAreLeftOut(t *testing.T) {
 		if got := decide(s); got.outcome == nil || got.outcome.message != want {
 			t.Errorf("without consoles: %t: %+v, want %q", without, got.outcome, want)
 		}
+	}
+}
+
+// ownContainer makes the second function a user's own container.
+func ownContainer(s *scope) {
+	s.run.Spec.Experiment.Chain[1] = v1alpha1.NetworkFunction{Name: "two", Function: v1alpha1.FunctionCustom, Runtime: v1alpha1.RuntimePod,
+		Custom: &v1alpha1.CustomFunction{Container: &v1alpha1.CustomContainer{Image: "x"}}}
+}
+
+// TestSilentContainer checks that the verdict has the end of the log of a user's own container that forwards nothing, and of one that runs
+// and does not become ready.
+func TestSilentContainer(t *testing.T) {
+	r := &Reconciler{Console: consoleText("no license\n")}
+	for name, test := range map[string]struct {
+		s    *scope
+		want string
+	}{
+		"forwards nothing": {newScope(launched, withRecords(open), withRecords(gaveUp(v1alpha1.ReasonNoPathThroughChain)), functions(ready, ready), ownContainer),
+			`the measurer says why; the console of "two" ends: no license`},
+		"is not ready": {newScope(launched, withRecords(calibrated), functions(ready, unready("no answer")), ownContainer, after(time.Hour)),
+			"runs and is not ready: no answer; its console ends: no license"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := r.readConsole(t.Context(), test.s); err != nil {
+				t.Fatal(err)
+			}
+			if got := decide(test.s); got.outcome == nil || !strings.Contains(got.outcome.message, test.want) {
+				t.Errorf("%+v, want %q", got.outcome, test.want)
+			}
+		})
+	}
+}
+
+// TestContainerIsAskedNothing checks that nothing is missed that a user's container could not answer, and that it boots as long as its
+// user said.
+func TestContainerIsAskedNothing(t *testing.T) {
+	s := newScope(launched)
+	s.plan.Functions = []plan.Function{{Name: "two", Runtime: v1alpha1.RuntimePod, Container: &plan.Container{}}}
+	if diff := cmp.Diff([]measure.FunctionSource{{Name: "two"}}, s.sources().Functions); diff != "" {
+		t.Error(diff)
+	}
+	p := pod("two", ready, func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "function", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(epoch)}}}}
+	})
+	if got := booting("pod", p.Name, containersSince(&p), 10, epoch.Add(9*time.Second)); got == nil || got.deadline != epoch.Add(10*time.Second) {
+		t.Errorf("%+v", got)
+	}
+	if got := booting("pod", p.Name, containersSince(&p), 10, epoch.Add(10*time.Second)); got != nil {
+		t.Errorf("when its time is over: %+v", got)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestVMRefusal(t *testing.T) {
 // TestPodConsole checks that the console is the log of the one container that follows it.
 func TestPodConsole(t *testing.T) {
 	clientset := fake.NewClientset()
-	if _, err := (PodConsole{Clientset: clientset}).Tail(t.Context(), "lab", "virt-launcher-x"); err != nil {
+	if _, err := (PodConsole{Clientset: clientset}).Tail(t.Context(), "lab", "virt-launcher-x", chain.ContainerConsole); err != nil {
 		t.Fatal(err)
 	}
 	actions := clientset.Actions()

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/controller/queue"
 )
 
@@ -151,21 +152,24 @@ func (s *scope) ofVM(pod *corev1.Pod) bool {
 	return false
 }
 
-// Console reads the end of a guest's console.
+// Console reads the end of what a guest or a user's own container printed.
 type Console interface {
-	// Tail returns the last lines of the console that a launcher's pod has logged.
-	Tail(ctx context.Context, namespace, pod string) (string, error)
+	// Tail returns the last lines that a container of a pod has logged.
+	Tail(ctx context.Context, namespace, pod, container string) (string, error)
 }
 
-// readConsole reads what a guest printed last before the run gives it up, unless the installation leaves that out. Without it
+// readConsole reads what a guest or a user's own container printed last before the run gives it up, unless the installation leaves that out. Without it
 // the verdict is the same.
 func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 	name, vm := s.failedVM()
-	pod := s.launcher(vm)
+	pod, container := s.launcher(vm), chain.ContainerConsole
+	if s.isContainer(name) {
+		pod, container = s.pod(name), chain.ContainerFunction
+	}
 	if pod == nil || r.Console == nil || r.Defaults.WithoutConsoles {
 		return nil
 	}
-	text, err := r.Console.Tail(ctx, pod.Namespace, pod.Name)
+	text, err := r.Console.Tail(ctx, pod.Namespace, pod.Name, container)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).V(1).Info("Leaving out the guest's console", "Pod", klog.KObj(pod), "cause", err.Error())
 		return nil
@@ -174,7 +178,14 @@ func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// failedVM returns the virtual machine that ends the run now, or nil, and its name.
+// isContainer reports whether a workload is a user's own container.
+func (s *scope) isContainer(workload string) bool {
+	return slices.ContainsFunc(s.run.Spec.Experiment.Chain, func(f v1alpha1.NetworkFunction) bool {
+		return f.Custom != nil && f.Custom.Container != nil && s.names.Function(f.Name) == workload
+	})
+}
+
+// failedVM returns the virtual machine that ends the run now, or nil, and the name of the workload that does.
 func (s *scope) failedVM() (string, *kubevirtv1.VirtualMachineInstance) {
 	if s.plan == nil || s.records == nil || s.records.done || queue.Finished(s.run) || !s.run.DeletionTimestamp.IsZero() {
 		return "", nil
@@ -191,7 +202,7 @@ func (s *scope) failedVM() (string, *kubevirtv1.VirtualMachineInstance) {
 	return "", nil
 }
 
-// silentVM names the first user's own VM in a chain that no probe frame passed or
+// silentVM names the first user's own VM or container in a chain that no probe frame passed or
 // that answered nothing, or "". Nothing in it can say why, but its console may.
 func (s *scope) silentVM(reason string) string {
 	if reason != v1alpha1.ReasonNoPathThroughChain && reason != v1alpha1.ReasonNextHopUnresolved {

@@ -116,10 +116,18 @@ func (s *scope) startProblem(w *chain.Workload) *problem {
 		if p := diagnoseVMStart(vm, s.launcher(vm), s.startup(), w); p != nil {
 			return withConsole(p, s.console[w.Name()])
 		}
-		return booting(vm, w.BootSeconds, s.now)
+		return booting("virtual machine", vm.Name, runningSince(vm), w.BootSeconds, s.now)
 	}
-	p := diagnoseStart(s.pod(w.Name()), s.startup(), w.NotReady)
-	if p != nil && w.Avoid != "" {
+	pod := s.pod(w.Name())
+	p := diagnoseStart(pod, s.startup(), w.NotReady)
+	if p == nil {
+		return booting("pod", pod.Name, containersSince(pod), w.BootSeconds, s.now)
+	}
+	if brokenContainer(pod) == "" {
+		// Otherwise the message has its last words.
+		p = withConsole(p, s.console[w.Name()])
+	}
+	if w.Avoid != "" {
 		p.message = sentence("%s; %s", excerpt.Line(p.message, maxMessageBytes-100), w.Avoid)
 	}
 	return p

@@ -41,6 +41,7 @@ func Cases() []Case {
 		{"vms", "four-routers", VMs},
 		{"gateway-vms", "vms", GatewayVMs},
 		{"custom", "vms", CustomVMs},
+		{"custom-pods", "four-routers", CustomPods},
 		{"vms-sriov", "sriov", func() plan.Input { return VMSRIOV(2) }},
 		{"vm-host-devices", "vms-sriov", VMHostDevices},
 	}
@@ -220,6 +221,47 @@ func NeighborVMs() plan.Input {
 	}
 	in.Run.Spec.Experiment.NoisyNeighbors[0].CPU = "1500m"
 	in.Run.Spec.Experiment.NoisyNeighbors[3].Attachment = v1alpha1.AttachmentE1000
+	return in
+}
+
+// CustomPods returns three users' own containers: a program that reads its ports from packet sockets, one that
+// the kernel forwards for, and one with hugepages whose east port is a virtual function.
+func CustomPods() plan.Input {
+	in := Input(3)
+	in.Defaults.ImagePullSecrets = []string{"registry"}
+	in.Testbed.Spec.SystemUnderTest.Attachments = append(in.Testbed.Spec.SystemUnderTest.Attachments, v1alpha1.AttachmentSRIOV)
+	in.Testbed.Spec.SystemUnderTest.SRIOV = &v1alpha1.DeviceSRIOV{EastResourceName: "openshift.io/dpdk"}
+	in.Testbed.Spec.Ports.East = SRIOVPort("openshift.io/east", 200)
+	node := &in.Nodes[0]
+	Offer(node, "openshift.io/dpdk", 1)
+	Offer(node, "openshift.io/east", 1)
+	Offer(node, "hugepages-2Mi", 1<<30)
+	packets := CustomPod("testpmd", v1alpha1.CustomFunction{
+		Container: &v1alpha1.CustomContainer{
+			Image: "registry.example/testpmd:22.11", Command: []string{"dpdk-testpmd"}, Args: []string{"--", "--eth-peer=0,$(VNFBENCH_WEST_NEXT_HOP_MAC)"},
+			Capabilities: []v1alpha1.ContainerCapability{v1alpha1.CapabilityNetRaw},
+		},
+		ImagePullSecretRef: &v1alpha1.LocalReference{Name: "vendor"}, ImagePullPolicy: corev1.PullAlways,
+	})
+	packets.AddressResolution = v1alpha1.AddressResolutionStatic
+	kernel := CustomPod("frr", v1alpha1.CustomFunction{
+		Container: &v1alpha1.CustomContainer{
+			Image: "registry.example/frr:10", Env: []v1alpha1.ContainerVariable{{Name: "ROUTER_ID", Value: "$(VNFBENCH_WEST_HOST_IPV4)"}},
+			Capabilities: []v1alpha1.ContainerCapability{v1alpha1.CapabilityNetAdmin}, Forwarding: v1alpha1.ForwardingKernel,
+		},
+		UserData:  "interface west\n ip address {{ .West.AddressIPv4 }}\n",
+		Readiness: &v1alpha1.CustomReadiness{Kind: v1alpha1.ReadinessExec, Command: []string{"vtysh", "-c", "show version"}},
+	})
+	device := CustomPod("vpp", v1alpha1.CustomFunction{
+		Container: &v1alpha1.CustomContainer{
+			Image: "registry.example/vpp:25.10", Capabilities: []v1alpha1.ContainerCapability{v1alpha1.CapabilityIPCLock, v1alpha1.CapabilityNetRaw},
+			Hugepages: &v1alpha1.ContainerHugepages{PageSize: "2Mi", Pages: 256},
+		},
+		UserDataSecretRef: &v1alpha1.LocalReference{Name: "license"},
+		Readiness:         &v1alpha1.CustomReadiness{Kind: v1alpha1.ReadinessTCP, Port: 5002, BootSeconds: 5},
+	})
+	device.CPU, device.East.Attachment = "2", v1alpha1.AttachmentSRIOV
+	in.Run.Spec.Experiment.Chain = []v1alpha1.NetworkFunction{packets, kernel, device}
 	return in
 }
 

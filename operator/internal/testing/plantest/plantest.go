@@ -108,6 +108,13 @@ func Custom(name string, custom v1alpha1.CustomFunction) v1alpha1.NetworkFunctio
 	return f
 }
 
+// CustomPod returns the user's own container with every default.
+func CustomPod(name string, custom v1alpha1.CustomFunction) v1alpha1.NetworkFunction {
+	f := Router(name)
+	f.Function, f.Custom = v1alpha1.FunctionCustom, &custom
+	return f
+}
+
 func throughput() *v1alpha1.Throughput {
 	goal := func(name string, loss int32) v1alpha1.Goal {
 		return v1alpha1.Goal{

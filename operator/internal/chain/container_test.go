@@ -1,0 +1,106 @@
+package chain_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"vnfbench.io/operator/internal/chain"
+	"vnfbench.io/operator/internal/plan"
+	"vnfbench.io/operator/internal/testing/plantest"
+)
+
+func podsOf(t *testing.T, p *plan.Plan) (pods []*corev1.Pod, workloads []chain.Workload) {
+	t.Helper()
+	for _, w := range chain.Render(p, plantest.Issuer()) {
+		if pod, is := w.Object.(*corev1.Pod); is && w.Component == chain.ComponentFunction {
+			pods, workloads = append(pods, pod), append(workloads, w)
+		}
+	}
+	return pods, workloads
+}
+
+// TestContainersGetNoRightsOfTheNode checks what every container of a user lacks, and which capabilities each has.
+func TestContainersGetNoRightsOfTheNode(t *testing.T) {
+	pods, _ := podsOf(t, mustMake(t, plantest.CustomPods()))
+	want := [][]corev1.Capability{{"NET_RAW"}, {"NET_ADMIN"}, {"IPC_LOCK", "NET_RAW"}}
+	for i, pod := range pods {
+		rights := pod.Spec.Containers[0].SecurityContext
+		switch {
+		case *rights.Privileged, *rights.AllowPrivilegeEscalation, !slices.Equal(rights.Capabilities.Drop, []corev1.Capability{"ALL"}):
+			t.Errorf("%s: %+v", pod.Name, rights)
+		case !slices.Equal(rights.Capabilities.Add, want[i]):
+			t.Errorf("%s has %v, want %v", pod.Name, rights.Capabilities.Add, want[i])
+		case rights.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault, *pod.Spec.AutomountServiceAccountToken, *pod.Spec.EnableServiceLinks:
+			t.Errorf("%s: %+v", pod.Name, pod.Spec)
+		case pod.Spec.HostNetwork, pod.Spec.HostPID, pod.Spec.HostIPC, pod.Spec.ServiceAccountName != "":
+			t.Errorf("%s is of its node: %+v", pod.Name, pod.Spec)
+		}
+		for _, volume := range pod.Spec.Volumes {
+			if volume.HostPath != nil {
+				t.Errorf("%s has the path %s of its node", pod.Name, volume.HostPath.Path)
+			}
+		}
+	}
+}
+
+// TestContainerKeepsItsUser checks that only a container with capabilities is user 0.
+func TestContainerKeepsItsUser(t *testing.T) {
+	in := plantest.CustomPods()
+	in.Run.Spec.Experiment.Chain[0].Custom.Container.Capabilities = nil
+	pods, _ := podsOf(t, mustMake(t, in))
+	if user := pods[0].Spec.Containers[0].SecurityContext.RunAsUser; user != nil {
+		t.Errorf("without capabilities it is user %d, and not that of its image", *user)
+	}
+	if user := pods[1].Spec.Containers[0].SecurityContext.RunAsUser; user == nil || *user != 0 {
+		t.Errorf("with a capability its user is %v, and only user 0 gets it", user)
+	}
+}
+
+// TestContainerKeepsItsLog checks that an installation that reads no consoles reads no end of a container's log either.
+func TestContainerKeepsItsLog(t *testing.T) {
+	in := plantest.CustomPods()
+	for without, want := range map[bool]corev1.TerminationMessagePolicy{false: corev1.TerminationMessageFallbackToLogsOnError, true: corev1.TerminationMessageReadFile} {
+		in.Defaults.WithoutConsoles = without
+		pods, _ := podsOf(t, mustMake(t, in))
+		if got := pods[0].Spec.Containers[0].TerminationMessagePolicy; got != want {
+			t.Errorf("without consoles %v: %s, want %s", without, got, want)
+		}
+	}
+}
+
+// TestContainerVariablesComeFirst checks that users' own variables and arguments can name those of the ports.
+func TestContainerVariablesComeFirst(t *testing.T) {
+	pods, workloads := podsOf(t, mustMake(t, plantest.CustomPods()))
+	env := pods[1].Spec.Containers[0].Env
+	if last := env[len(env)-1]; last.Name != "ROUTER_ID" || last.Value != "$(VNFBENCH_WEST_HOST_IPV4)" {
+		t.Errorf("the user's variable is not the last one: %+v", env)
+	}
+	known := map[string]string{}
+	for _, variable := range env {
+		known[variable.Name] = variable.Value
+	}
+	if known["VNFBENCH_WEST_HOST_IPV4"] != "198.18.1.2" || known["VNFBENCH_NAME"] != "frr" {
+		t.Errorf("%v", known)
+	}
+	file := workloads[1].Needs[0].(*corev1.ConfigMap).Data["network.json"]
+	if !strings.Contains(file, `"HostIPv4": "198.18.1.2"`) || !strings.Contains(file, `"MTUBytes": 1500`) {
+		t.Error(file)
+	}
+}
+
+func TestContainerReadiness(t *testing.T) {
+	pods, workloads := podsOf(t, mustMake(t, plantest.CustomPods()))
+	probes := []*corev1.Probe{pods[0].Spec.Containers[0].ReadinessProbe, pods[1].Spec.Containers[0].ReadinessProbe, pods[2].Spec.Containers[0].ReadinessProbe}
+	if probes[0] != nil {
+		t.Errorf("kind Probe has a probe of Kubernetes: %+v", probes[0])
+	}
+	if probes[1].Exec == nil || probes[1].Exec.Command[0] != "vtysh" || probes[1].HTTPGet != nil {
+		t.Errorf("%+v", probes[1])
+	}
+	if probes[2].TCPSocket == nil || probes[2].TCPSocket.Port.IntValue() != 5002 || workloads[2].BootSeconds != 5 {
+		t.Errorf("%+v, after %d seconds", probes[2], workloads[2].BootSeconds)
+	}
+}
