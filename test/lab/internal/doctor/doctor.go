@@ -41,6 +41,8 @@ type Machine struct {
 	Dir string
 	// KubeVirt says that the lab is to have virtual machines.
 	KubeVirt bool
+	// Hardware says that the lab is to have the emulated machine.
+	Hardware bool
 }
 
 // check examines one thing.

@@ -1,0 +1,176 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+)
+
+// hardwareNode is the lab's emulated machine, whose network cards have virtual functions.
+const hardwareNode = "hw1"
+
+// needHardware skips a test that has no meaning without the machine.
+func needHardware(t *testing.T) {
+	t.Helper()
+	if os.Getenv("VNFBENCH_E2E_HARDWARE") != "1" {
+		t.Skip("NOT RUN: no network card was tried. Set VNFBENCH_E2E_HARDWARE=1 in a lab that was brought up by `lab up --hardware`")
+	}
+}
+
+// hardwareTestbed returns a testbed on the machine. ports and device are the flow mappings of its ports and of its
+// systemUnderTest, without the node.
+func hardwareTestbed(ports, device string) string {
+	return fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
+kind: Testbed
+metadata: {name: hardware}
+spec:
+  generator: {nodeSelector: {kubernetes.io/hostname: %[1]s}, cpu: "1"}
+  ports: {linkBitsPerSecond: 1000000000, %[2]s}
+  systemUnderTest: {nodeSelector: {kubernetes.io/hostname: %[1]s}, %[3]s}`, hardwareNode, ports, device)
+}
+
+// virtualFunctions are the ports of a testbed whose cards are cabled as those of docs/how-to/sriov.md.
+const (
+	virtualFunctions       = `west: {attachment: SRIOV, sriov: {resourceName: openshift.io/gen_west}}, east: {attachment: SRIOV, sriov: {resourceName: openshift.io/gen_east}}`
+	deviceVirtualFunctions = `attachments: [SRIOV], sriov: {westResourceName: openshift.io/dut_west, eastResourceName: openshift.io/dut_east, innerResourceName: openshift.io/dut_west}`
+)
+
+// hardwareRun returns a run of a chain with a low load and a rough search: the processor is mostly emulated, and its
+// rates mean nothing. Frames have a long time to arrive, because such a processor stops for seconds.
+func hardwareRun(name, chain string) string {
+	return fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
+kind: BenchmarkRun
+metadata: {name: %s}
+spec:
+  experiment:
+    testbedRef: {name: hardware}
+    startupSeconds: 300
+    deadlineSeconds: 1200
+    chain: %s
+    traffic: {frameBytes: [128]}
+    measurements:
+      warmUpMilliseconds: 1000
+      settleMilliseconds: 10000
+      latency:
+        trialMilliseconds: 5000
+        loads: [{name: low, framesPerSecond: 100}]
+      throughput:
+        minimumFramesPerSecond: 50
+        maximumSearchSeconds: 240
+        goals: [{name: PDR, lossPartsPerMillion: 100000, trialMilliseconds: 1000, durationSumMilliseconds: 1000, widthPartsPerMillion: 500000}]
+`, name, chain)
+}
+
+// hardwareLimit is how long a run on the machine may take.
+const hardwareLimit = 25 * time.Minute
+
+// measureHardware measures a chain on the machine and returns the run, which must have ended with figures of both
+// directions.
+func measureHardware(t *testing.T, testbed, name, chain string) *v1alpha1.BenchmarkRun {
+	t.Helper()
+	needHardware(t)
+	ns := namespace(t)
+	apply(t, ns, testbed)
+	applied := time.Now()
+	apply(t, ns, hardwareRun(name, chain))
+	until(t, ns, name, hardwareLimit, "finished", finished)
+	run := ends(t, ns, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	t.Logf("%s from apply to the result", time.Since(applied).Round(time.Second))
+	checkPasses(t, run)
+	for _, result := range run.Status.Results {
+		for _, goal := range result.Throughput {
+			t.Logf("%s %s: %d frames/s at %s", run.Name, goal.Name, goal.FramesPerSecond, result.Size)
+			if goal.FramesPerSecond <= 0 {
+				t.Errorf("%s: the search found no rate that passes: %+v", run.Name, goal)
+			}
+		}
+	}
+	if run.Status.Plan == nil || run.Status.Plan.DeviceNode != hardwareNode {
+		t.Errorf("%s: the plan is %+v, want the device on %s", run.Name, run.Status.Plan, hardwareNode)
+	}
+	if run.Status.Generator != nil {
+		for _, port := range run.Status.Generator.Ports {
+			t.Logf("%s: the generator's port %+v", run.Name, port)
+		}
+	}
+	released(t, ns, name)
+	nothingLeft(t, ns)
+	return run
+}
+
+const routerOnFunctions = "[{name: r1, function: Router, west: {attachment: SRIOV}, east: {attachment: SRIOV}}]"
+
+// TestHardwareRouter measures a router whose ports, and the generator's, are virtual functions of four cards.
+func TestHardwareRouter(t *testing.T) {
+	run := measureHardware(t, hardwareTestbed(virtualFunctions, deviceVirtualFunctions), "router", routerOnFunctions)
+	checkReceiveMode(t, run, "Generic")
+}
+
+// TestHardwareWholeCards measures a router that has two whole cards, from a generator that has two others.
+func TestHardwareWholeCards(t *testing.T) {
+	needHardware(t)
+	ports := fmt.Sprintf("west: {attachment: HostDevice, hostDevice: {pciAddress: %q}}, east: {attachment: HostDevice, hostDevice: {pciAddress: %q}}", cardAddress(t, "gen0"), cardAddress(t, "gen1"))
+	device := fmt.Sprintf("attachments: [HostDevice], hostDevices: {west: {pciAddress: %q}, east: {pciAddress: %q}}", cardAddress(t, "dut0"), cardAddress(t, "dut1"))
+	run := measureHardware(t, hardwareTestbed(ports, device), "whole-cards", strings.ReplaceAll(routerOnFunctions, "SRIOV", "HostDevice"))
+	checkReceiveMode(t, run, "Native")
+	for _, name := range []string{"gen0", "gen1", "dut0", "dut1"} {
+		if got := onHardware(t, "cat /sys/class/net/"+name+"/address"); !strings.HasPrefix(got, "52:54:00:6e:69:") {
+			t.Errorf("%s came back with the MAC address %s", name, got)
+		}
+	}
+}
+
+// TestHardwareVLAN measures a router whose traffic the cards tag, between virtual functions.
+func TestHardwareVLAN(t *testing.T) {
+	ports := strings.NewReplacer("gen_west}", "gen_west, vlan: 201}", "gen_east}", "gen_east, vlan: 202}").Replace(virtualFunctions)
+	run := measureHardware(t, hardwareTestbed(ports, deviceVirtualFunctions), "vlan", routerOnFunctions)
+	checkReceiveMode(t, run, "Generic")
+}
+
+// onHardware runs a script on the machine and returns what it wrote.
+func onHardware(t *testing.T, script string) string {
+	t.Helper()
+	out, code := command(t, os.Getenv("LAB"), "shell", "--node", hardwareNode, "--", "sh", "-c", script)
+	if code != 0 {
+		t.Fatalf("%s on %s ended with code %d and printed:\n%s", script, hardwareNode, code, out)
+	}
+	return strings.TrimSpace(out)
+}
+
+// cardAddress returns the PCI address of a network card.
+func cardAddress(t *testing.T, name string) string {
+	t.Helper()
+	return onHardware(t, "basename $(readlink /sys/class/net/"+name+"/device)")
+}
+
+// checkReceiveMode checks in which way the generator reads frames from its ports: in the driver, or where that cannot, in
+// the kernel's common code.
+func checkReceiveMode(t *testing.T, run *v1alpha1.BenchmarkRun, mode string) {
+	t.Helper()
+	g := run.Status.Generator
+	if g == nil || len(g.Ports) != 2 {
+		t.Fatalf("%s: the generator's report is %+v, want two ports", run.Name, g)
+	}
+	t.Logf("%s: transmit path %s, receive mode %s, %d ns for each frame, fallbacks %q", run.Name, g.TransmitPath, g.ReceiveMode, g.FrameCostNanoseconds, g.Fallbacks)
+	if g.ReceiveMode != mode {
+		t.Errorf("%s: the receive mode is %q, want %q", run.Name, g.ReceiveMode, mode)
+	}
+}
+
+// TestHardwareNode checks that the machine offers what runs need.
+func TestHardwareNode(t *testing.T) {
+	needHardware(t)
+	node := &corev1.Node{}
+	must(t, cluster.Get(t.Context(), client.ObjectKey{Name: hardwareNode}, node))
+	if pages := node.Status.Allocatable["hugepages-2Mi"]; pages.IsZero() {
+		t.Error("it has no huge pages")
+	}
+}
