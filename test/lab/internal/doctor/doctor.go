@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"text/tabwriter"
 
 	"vnfbench.io/test/lab/internal/kubevirt"
@@ -62,6 +63,9 @@ func Examine(ctx context.Context, m Machine) []Finding {
 	}
 	if m.KubeVirt {
 		findings = append(findings, checkGuests(kubevirt.Examine()))
+	}
+	if m.Hardware {
+		findings = append(findings, checkEmulation(runtime.GOARCH, availableMemory(), kubevirt.Examine())...)
 	}
 	return findings
 }
