@@ -58,13 +58,13 @@ spec:
     traffic: {frameBytes: [128]}
     measurements:
       warmUpMilliseconds: 1000
-      settleMilliseconds: 10000
+      settleMilliseconds: 5000
       latency:
         trialMilliseconds: 5000
         loads: [{name: low, framesPerSecond: 100}]
       throughput:
         minimumFramesPerSecond: 50
-        maximumSearchSeconds: 240
+        maximumSearchSeconds: 120
         goals: [{name: PDR, lossPartsPerMillion: 100000, trialMilliseconds: 1000, durationSumMilliseconds: 1000, widthPartsPerMillion: 500000}]
 `, name, chain)
 }
@@ -77,7 +77,11 @@ const hardwareLimit = 25 * time.Minute
 func measureHardware(t *testing.T, testbed, name, chain string) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	needHardware(t)
-	ns := namespace(t)
+	return measureHardwareIn(t, namespace(t), testbed, name, chain)
+}
+
+func measureHardwareIn(t *testing.T, ns, testbed, name, chain string) *v1alpha1.BenchmarkRun {
+	t.Helper()
 	apply(t, ns, testbed)
 	applied := time.Now()
 	apply(t, ns, hardwareRun(name, chain))
@@ -87,7 +91,7 @@ func measureHardware(t *testing.T, testbed, name, chain string) *v1alpha1.Benchm
 	checkPasses(t, run)
 	for _, result := range run.Status.Results {
 		for _, goal := range result.Throughput {
-			t.Logf("%s %s: %d frames/s at %s", run.Name, goal.Name, goal.FramesPerSecond, result.Size)
+			t.Logf("%s %s: %d frames/s at %s", run.Name, goal.Goal, goal.FramesPerSecond, result.Size)
 			if goal.FramesPerSecond <= 0 {
 				t.Errorf("%s: the search found no rate that passes: %+v", run.Name, goal)
 			}
@@ -133,6 +137,47 @@ func TestHardwareVLAN(t *testing.T) {
 	ports := strings.NewReplacer("gen_west}", "gen_west, vlan: 201}", "gen_east}", "gen_east, vlan: 202}").Replace(virtualFunctions)
 	run := measureHardware(t, hardwareTestbed(ports, deviceVirtualFunctions), "vlan", routerOnFunctions)
 	checkReceiveMode(t, run, "Generic")
+}
+
+// farNetworks returns the networks of a cable from node 1 to the machine: its end in node 1, an interface of no PCI
+// device, which a pod takes by its name, and virtual functions of the card at its other end.
+func farNetworks(side, cable string) string {
+	return fmt.Sprintf(`apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata: {name: %[1]s-generator}
+spec:
+  config: '{"cniVersion": "1.0.0", "name": "%[1]s-generator", "plugins": [{"type": "host-device", "device": "%[2]s"}, {"type": "tuning", "capabilities": {"mac": true}}]}'
+---
+apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata:
+  name: %[1]s-device
+  annotations: {k8s.v1.cni.cncf.io/resourceName: openshift.io/far_%[1]s}
+spec:
+  config: '{"cniVersion": "1.0.0", "name": "%[1]s-device", "plugins": [{"type": "sriov", "capabilities": {"mac": true}}]}'`, side, cable)
+}
+
+// TestHardwareTwoNodes measures a router on virtual functions of the machine from a generator on node 1: frames go
+// through both kernels and a cable between two nodes.
+func TestHardwareTwoNodes(t *testing.T) {
+	needHardware(t)
+	ns := namespace(t)
+	apply(t, ns, farNetworks("west", "cable0"))
+	apply(t, ns, farNetworks("east", "cable1"))
+	const port = "%[1]s: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: %[1]s-generator}, deviceRef: {name: %[1]s-device}}}"
+	testbed := hardwareTestbed(fmt.Sprintf(port, "west")+", "+fmt.Sprintf(port, "east"), "attachments: [Veth]")
+	testbed = strings.Replace(testbed, "generator: {nodeSelector: {kubernetes.io/hostname: "+hardwareNode+"}", "generator: {nodeSelector: {kubernetes.io/hostname: node1}", 1)
+	run := measureHardwareIn(t, ns, testbed, "two-nodes", "[{name: r1, function: Router}]")
+	if run.Status.Plan.GeneratorNode != "node1" {
+		t.Errorf("traffic was made on %s", run.Status.Plan.GeneratorNode)
+	}
+}
+
+// TestHardwareWireGuard measures a pair of gateways, which encrypt in the machine's kernel, on virtual functions.
+func TestHardwareWireGuard(t *testing.T) {
+	const gateway = "{name: %s, function: EncryptionGateway, encryptionGateway: {protocol: WireGuard, implementation: Kernel}, west: {attachment: SRIOV}, east: {attachment: SRIOV}}"
+	chain := "[" + fmt.Sprintf(gateway, "gw-west") + ", " + fmt.Sprintf(gateway, "gw-east") + "]"
+	measureHardware(t, hardwareTestbed(virtualFunctions, deviceVirtualFunctions), "wireguard", chain)
 }
 
 // onHardware runs a script on the machine and returns what it wrote.

@@ -91,26 +91,32 @@ func add(args *skel.CmdArgs) (err error) {
 	return types.PrintResult(result, conf.CNIVersion)
 }
 
-// setMAC gives a virtual function its address: by the physical function, so that the NIC lets it
-// send with that address, and on its own interface, if the kernel drives it. An igbvf learns a new
-// address at its next reset, when its interface goes up.
+// setMAC gives a virtual function its address: on its own interface, if the kernel drives it, and by the physical
+// function, so that no program in the pod can change it. An igb refuses the first once the second was done, until its
+// address for the function is zero again.
 func setMAC(conf *sriovtypes.NetConf, mac net.HardwareAddr) error {
+	if err := setByPhysicalFunction(conf, make(net.HardwareAddr, len(mac))); err != nil {
+		return err
+	}
+	if !conf.DPDKMode {
+		link, err := netlink.LinkByName(conf.HostIFNames)
+		if err != nil {
+			return fmt.Errorf("finding the virtual function %q: %w", conf.HostIFNames, err)
+		}
+		if err := netlink.LinkSetHardwareAddr(link, mac); err != nil {
+			return fmt.Errorf("giving %s the MAC address %s: %w", conf.HostIFNames, mac, err)
+		}
+	}
+	return setByPhysicalFunction(conf, mac)
+}
+
+func setByPhysicalFunction(conf *sriovtypes.NetConf, mac net.HardwareAddr) error {
 	master, err := netlink.LinkByName(conf.Master)
 	if err != nil {
 		return fmt.Errorf("finding the physical function %q: %w", conf.Master, err)
 	}
 	if err := netlink.LinkSetVfHardwareAddr(master, conf.VFID, mac); err != nil {
 		return fmt.Errorf("giving VF %d of %s the MAC address %s: %w", conf.VFID, conf.Master, mac, err)
-	}
-	if conf.DPDKMode {
-		return nil
-	}
-	link, err := netlink.LinkByName(conf.HostIFNames)
-	if err != nil {
-		return fmt.Errorf("finding the virtual function %q: %w", conf.HostIFNames, err)
-	}
-	if err := netlink.LinkSetHardwareAddr(link, mac); err != nil {
-		return fmt.Errorf("giving %s the MAC address %s: %w", conf.HostIFNames, mac, err)
 	}
 	return nil
 }
