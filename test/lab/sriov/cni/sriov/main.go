@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 
 	"github.com/containernetworking/cni/pkg/skel"
@@ -51,6 +53,35 @@ func requestedMAC(configuration []byte) (net.HardwareAddr, error) {
 	return net.ParseMAC(text)
 }
 
+// state is what DEL must know of ADD. The configuration itself cannot be kept: the CNI library writes only the fields of
+// its own part.
+type state struct {
+	DPDKMode    bool   `json:"dpdkMode"`
+	Master      string `json:"master"`
+	VLAN        int    `json:"vlan"`
+	VFID        int    `json:"vfID"`
+	HostIFNames string `json:"hostIFNames"`
+	ContIFNames string `json:"contIFNames"`
+}
+
+// load returns what ADD kept, and false if there is nothing: ADD did not finish, or DEL did.
+func load(path string) (*sriovtypes.NetConf, bool, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	data, err := utils.ReadScratchNetConf(path)
+	if err != nil {
+		return nil, false, err
+	}
+	var kept state
+	if err := json.Unmarshal(data, &kept); err != nil {
+		return nil, false, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return &sriovtypes.NetConf{
+		DPDKMode: kept.DPDKMode, Master: kept.Master, Vlan: kept.VLAN, VFID: kept.VFID, HostIFNames: kept.HostIFNames, ContIFNames: kept.ContIFNames,
+	}, true, nil
+}
+
 func add(args *skel.CmdArgs) (err error) {
 	conf, err := config.LoadConf(args.StdinData)
 	if err != nil {
@@ -85,17 +116,21 @@ func add(args *skel.CmdArgs) (err error) {
 			result.Interfaces[0].Mac = address
 		}
 	}
-	if err := utils.SaveNetConf(args.ContainerID, config.DefaultCNIDir, args.IfName, conf); err != nil {
+	kept := state{conf.DPDKMode, conf.Master, conf.Vlan, conf.VFID, conf.HostIFNames, conf.ContIFNames}
+	if err := utils.SaveNetConf(args.ContainerID, config.DefaultCNIDir, args.IfName, kept); err != nil {
 		return err
 	}
 	return types.PrintResult(result, conf.CNIVersion)
 }
 
+// macBytes is the length of an Ethernet address.
+const macBytes = 6
+
 // setMAC gives a virtual function its address: on its own interface, if the kernel drives it, and by the physical
 // function, so that no program in the pod can change it. An igb refuses the first once the second was done, until its
 // address for the function is zero again.
 func setMAC(conf *sriovtypes.NetConf, mac net.HardwareAddr) error {
-	if err := setByPhysicalFunction(conf, make(net.HardwareAddr, len(mac))); err != nil {
+	if err := setByPhysicalFunction(conf, make(net.HardwareAddr, macBytes)); err != nil {
 		return err
 	}
 	if !conf.DPDKMode {
@@ -123,9 +158,10 @@ func setByPhysicalFunction(conf *sriovtypes.NetConf, mac net.HardwareAddr) error
 
 // remove takes the virtual function back. What is gone already is no error: DEL may come twice.
 func remove(args *skel.CmdArgs) error {
-	conf, path, err := config.LoadConfFromCache(args)
-	if err != nil {
-		return nil // ADD did not finish, or DEL did
+	path := filepath.Join(config.DefaultCNIDir, args.ContainerID+"-"+args.IfName)
+	conf, found, err := load(path)
+	if err != nil || !found {
+		return err
 	}
 	manager := sriov.NewSriovManager()
 	if !conf.DPDKMode && args.Netns != "" {
@@ -141,7 +177,7 @@ func remove(args *skel.CmdArgs) error {
 			}
 		}
 	}
-	if err := manager.ResetVFConfig(conf); err != nil {
+	if err := errors.Join(manager.ResetVFConfig(conf), setByPhysicalFunction(conf, make(net.HardwareAddr, macBytes))); err != nil {
 		return err
 	}
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
