@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,8 +44,8 @@ const (
 	deviceVirtualFunctions = `attachments: [SRIOV], sriov: {westResourceName: openshift.io/dut_west, eastResourceName: openshift.io/dut_east, innerResourceName: openshift.io/dut_west}`
 )
 
-// hardwareRun returns a run of a chain with a low load and a rough search: the processor is mostly emulated, and its
-// rates mean nothing. Frames have a long time to arrive, because such a processor stops for seconds.
+// hardwareRun returns a run of a chain with a low load: the processor is mostly emulated, and its rates mean nothing.
+// Frames have a long time to arrive, because such a processor stops for seconds.
 func hardwareRun(name, chain string) string {
 	return fmt.Sprintf(`apiVersion: vnfbench.io/v1alpha1
 kind: BenchmarkRun
@@ -62,12 +63,15 @@ spec:
       latency:
         trialMilliseconds: 5000
         loads: [{name: low, framesPerSecond: 100}]
-      throughput:
+`, name, chain)
+}
+
+// hardwareSearch is a rough search for the throughput, which adds to a run of hardwareRun.
+const hardwareSearch = `      throughput:
         minimumFramesPerSecond: 50
         maximumSearchSeconds: 120
         goals: [{name: PDR, lossPartsPerMillion: 100000, trialMilliseconds: 1000, durationSumMilliseconds: 1000, widthPartsPerMillion: 500000}]
-`, name, chain)
-}
+`
 
 // hardwareLimit is how long a run on the machine may take.
 const hardwareLimit = 25 * time.Minute
@@ -77,24 +81,22 @@ const hardwareLimit = 25 * time.Minute
 func measureHardware(t *testing.T, testbed, name, chain string) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	needHardware(t)
-	return measureHardwareIn(t, namespace(t), testbed, name, chain)
+	return measureHardwareIn(t, namespace(t), testbed, name, hardwareRun(name, chain))
 }
 
-func measureHardwareIn(t *testing.T, ns, testbed, name, chain string) *v1alpha1.BenchmarkRun {
+// measureHardwareIn measures a run in a namespace that there is already.
+func measureHardwareIn(t *testing.T, ns, testbed, name, text string) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	apply(t, ns, testbed)
 	applied := time.Now()
-	apply(t, ns, hardwareRun(name, chain))
+	apply(t, ns, text)
 	until(t, ns, name, hardwareLimit, "finished", finished)
 	run := ends(t, ns, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	t.Logf("%s from apply to the result", time.Since(applied).Round(time.Second))
-	checkPassesWith(t, run, 1)
+	checkPassesWith(t, run, strings.Count(text, "{name: PDR"))
 	for _, result := range run.Status.Results {
 		for _, goal := range result.Throughput {
 			t.Logf("%s %s: %d frames/s at %s", run.Name, goal.Goal, goal.FramesPerSecond, result.Size)
-			if goal.FramesPerSecond <= 0 {
-				t.Errorf("%s: the search found no rate that passes: %+v", run.Name, goal)
-			}
 		}
 	}
 	if run.Status.Plan == nil || run.Status.Plan.DeviceNode != hardwareNode {
@@ -114,7 +116,8 @@ const routerOnFunctions = "[{name: r1, function: Router, west: {attachment: SRIO
 
 // TestHardwareRouter measures a router whose ports, and the generator's, are virtual functions of four cards.
 func TestHardwareRouter(t *testing.T) {
-	run := measureHardware(t, hardwareTestbed(virtualFunctions, deviceVirtualFunctions), "router", routerOnFunctions)
+	needHardware(t)
+	run := measureHardwareIn(t, namespace(t), hardwareTestbed(virtualFunctions, deviceVirtualFunctions), "router", hardwareRun("router", routerOnFunctions)+hardwareSearch)
 	checkReceiveMode(t, run, "Generic")
 }
 
@@ -129,7 +132,23 @@ func TestHardwareWholeCards(t *testing.T) {
 		if got := onHardware(t, "cat /sys/class/net/"+name+"/address"); !strings.HasPrefix(got, "52:54:00:6e:69:") {
 			t.Errorf("%s came back with the MAC address %s", name, got)
 		}
+		if got := onHardware(t, "cat /sys/class/net/"+name+"/flags"); flagged(t, got, noARP) {
+			t.Errorf("%s came back without ARP", name)
+		}
+		// The plugin host-device leaves a card down that it has given back, and its virtual functions have no link then.
+		onHardware(t, "ip link set "+name+" up")
 	}
+}
+
+// noARP is the flag of an interface that neither asks nor answers (linux/if.h).
+const noARP = 0x80
+
+// flagged reports whether an interface's flags, as the kernel writes them, have a flag.
+func flagged(t *testing.T, flags string, flag uint64) bool {
+	t.Helper()
+	value, err := strconv.ParseUint(flags, 0, 32)
+	must(t, err)
+	return value&flag != 0
 }
 
 // TestHardwareVLAN measures a router whose traffic the cards tag, between virtual functions.
@@ -140,7 +159,7 @@ func TestHardwareVLAN(t *testing.T) {
 }
 
 // farNetworks returns the networks of a cable from node 1 to the machine: its end in node 1, an interface of no PCI
-// device, which a pod takes by its name, and virtual functions of the card at its other end.
+// device, which a pod takes by its name, and virtual functions of the card at its other end, with what a router needs.
 func farNetworks(side, cable string) string {
 	return fmt.Sprintf(`apiVersion: k8s.cni.cncf.io/v1
 kind: NetworkAttachmentDefinition
@@ -154,7 +173,7 @@ metadata:
   name: %[1]s-device
   annotations: {k8s.v1.cni.cncf.io/resourceName: openshift.io/far_%[1]s}
 spec:
-  config: '{"cniVersion": "1.0.0", "name": "%[1]s-device", "plugins": [{"type": "sriov", "capabilities": {"mac": true}}]}'`, side, cable)
+  config: '{"cniVersion": "1.0.0", "name": "%[1]s-device", "plugins": [{"type": "sriov", "capabilities": {"mac": true}}, {"type": "tuning", "sysctl": {"net.ipv4.conf.IFNAME.forwarding": "1", "net.ipv4.conf.IFNAME.rp_filter": "0", "net.ipv4.conf.all.rp_filter": "0", "net.ipv6.conf.IFNAME.accept_ra": "0", "net.ipv6.conf.IFNAME.disable_ipv6": "0", "net.ipv6.conf.IFNAME.forwarding": "1", "net.ipv6.conf.all.forwarding": "1"}}]}'`, side, cable)
 }
 
 // TestHardwareTwoNodes measures a router on virtual functions of the machine from a generator on node 1: frames go
@@ -167,7 +186,7 @@ func TestHardwareTwoNodes(t *testing.T) {
 	const port = "%[1]s: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: %[1]s-generator}, deviceRef: {name: %[1]s-device}}}"
 	testbed := hardwareTestbed(fmt.Sprintf(port, "west")+", "+fmt.Sprintf(port, "east"), "attachments: [Veth]")
 	testbed = strings.Replace(testbed, "generator: {nodeSelector: {kubernetes.io/hostname: "+hardwareNode+"}", "generator: {nodeSelector: {kubernetes.io/hostname: node1}", 1)
-	run := measureHardwareIn(t, ns, testbed, "two-nodes", "[{name: r1, function: Router}]")
+	run := measureHardwareIn(t, ns, testbed, "two-nodes", hardwareRun("two-nodes", "[{name: r1, function: Router}]"))
 	if run.Status.Plan.GeneratorNode != "node1" {
 		t.Errorf("traffic was made on %s", run.Status.Plan.GeneratorNode)
 	}

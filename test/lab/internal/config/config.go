@@ -31,7 +31,7 @@ const MaxNodes = MachineNumber
 // ControlPlane reports whether the node runs the control plane.
 func (n Node) ControlPlane() bool { return n.Number == 1 }
 
-// Machine reports whether the node is an emulated machine, with a kernel of its own.
+// Machine reports whether the node is an emulated machine, with a separate kernel.
 func (n Node) Machine() bool { return n.Number == MachineNumber }
 
 // Name returns the node's name in the cluster.
@@ -73,7 +73,7 @@ func (n Node) Others() []Node {
 // DaemonCPUs returns the CPUs that the node's daemons may use, "" for all. With the static policy it is the first one: the
 // kubelet gives no pod this one alone, so that a pod with a dedicated CPU shares it with none of them.
 func (n Node) DaemonCPUs() string {
-	if n.CPUManager == "static" && !n.Machine() { // the machine has CPUs of its own
+	if n.CPUManager == "static" && !n.Machine() { // the machine has separate CPUs
 		return "0"
 	}
 	return ""
@@ -134,7 +134,7 @@ const (
 	ShellPod       = "shell"
 )
 
-// MachineSystemCPUs run the machine's kernel, daemons, and pods without CPUs of their own. The kubelet gives away the
+// MachineSystemCPUs run the machine's kernel, daemons, and pods without dedicated CPUs. The kubelet gives away the
 // others, from which the kernel keeps away.
 const MachineSystemCPUs = "0-1"
 

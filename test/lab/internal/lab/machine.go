@@ -158,7 +158,7 @@ func (m member) run(r record, env []string, streams enter.Streams, args ...strin
 	if !m.node.Machine() {
 		return r.Run(env, streams, args...)
 	}
-	// The machine has a kernel of its own: the way into it is the kubelet, and a pod that may enter the namespaces of
+	// The machine has a separate kernel: the way into it is the kubelet, and a pod that may enter the namespaces of
 	// the first process.
 	first, err := m.lab.Running()
 	if err != nil {

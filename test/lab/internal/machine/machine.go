@@ -1,4 +1,4 @@
-// Package machine is a node of the lab that is a machine of its own: QEMU emulates it, with network
+// Package machine is a node of the lab that is a separate machine: QEMU emulates it, with network
 // cards that have virtual functions, and with an IOMMU. Choices go in; QEMU's command line, the
 // kernel's, and the machine's disk come out.
 //
@@ -72,8 +72,8 @@ const UplinkMAC = "52:54:00:6c:61:62"
 // MAC returns the address of card number i of NICs.
 func MAC(i int) string { return fmt.Sprintf("52:54:00:6e:69:%02x", i) }
 
-// firstSlot is the place on the first PCI bus of the first card's port. Each card is behind a port of
-// its own, which its virtual functions need to have IOMMU groups of their own.
+// firstSlot is the place on the first PCI bus of the first card's port. Each card has a separate port, which its virtual
+// functions need to have separate IOMMU groups.
 const firstSlot = 16
 
 // Places in the tree in which QEMU runs.

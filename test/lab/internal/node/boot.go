@@ -197,7 +197,7 @@ func setUpNIC(nic machine.NIC, mac string) error {
 	return nil
 }
 
-// rename gives the interface with a MAC address a name, and another one that has the name a name that nobody looks for.
+// rename gives the interface with a MAC address a name, and another one that has the name a name that is not looked for.
 func rename(mac, name string) error {
 	links, err := netlink.LinkList()
 	if err != nil {

@@ -49,7 +49,7 @@ type Spec struct {
 // Machine says what the emulated machine is made of.
 type Machine struct {
 	machine.Machine
-	// Disk is the file of its disk; nobody changes it.
+	// Disk is the file of its disk, which does not change.
 	Disk string `json:"disk"`
 	// ImageDirs hold archives of images, which the machine imports when it starts.
 	ImageDirs []string `json:"imageDirs"`
