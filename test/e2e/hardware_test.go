@@ -81,15 +81,22 @@ const hardwareLimit = 25 * time.Minute
 func measureHardware(t *testing.T, testbed, name, chain string) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	needHardware(t)
-	return measureHardwareIn(t, namespace(t), testbed, name, hardwareRun(name, chain))
+	return measureHardwareIn(t, namespace(t), testbed, name, hardwareRun(name, chain), nil)
 }
 
-// measureHardwareIn measures a run in a namespace that there is already.
-func measureHardwareIn(t *testing.T, ns, testbed, name, text string) *v1alpha1.BenchmarkRun {
+// measureHardwareIn measures a run in a namespace that there is already. It calls look, if there is one, while the chain
+// is measured.
+func measureHardwareIn(t *testing.T, ns, testbed, name, text string, look func()) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	apply(t, ns, testbed)
 	applied := time.Now()
 	apply(t, ns, text)
+	if look != nil {
+		until(t, ns, name, hardwareLimit, "measuring", func(run *v1alpha1.BenchmarkRun) bool {
+			return finished(run) || condition(run, v1alpha1.ConditionMeasured).Reason == v1alpha1.ReasonMeasuring
+		})
+		look()
+	}
 	until(t, ns, name, hardwareLimit, "finished", finished)
 	run := ends(t, ns, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	t.Logf("%s from apply to the result", time.Since(applied).Round(time.Second))
@@ -117,7 +124,7 @@ const routerOnFunctions = "[{name: r1, function: Router, west: {attachment: SRIO
 // TestHardwareRouter measures a router whose ports, and the generator's, are virtual functions of four cards.
 func TestHardwareRouter(t *testing.T) {
 	needHardware(t)
-	run := measureHardwareIn(t, namespace(t), hardwareTestbed(virtualFunctions, deviceVirtualFunctions), "router", hardwareRun("router", routerOnFunctions)+hardwareSearch)
+	run := measureHardwareIn(t, namespace(t), hardwareTestbed(virtualFunctions, deviceVirtualFunctions), "router", hardwareRun("router", routerOnFunctions)+hardwareSearch, nil)
 	checkReceiveMode(t, run, "Generic")
 }
 
@@ -151,11 +158,26 @@ func flagged(t *testing.T, flags string, flag uint64) bool {
 	return value&flag != 0
 }
 
-// TestHardwareVLAN measures a router whose traffic the cards tag, between virtual functions.
+// TestHardwareVLAN measures a router whose traffic the cards tag, between virtual functions, and checks that the cards
+// have the tags while it is measured and none afterwards.
 func TestHardwareVLAN(t *testing.T) {
+	needHardware(t)
+	tags := map[string]string{"gen0": "vlan 201,", "dut0": "vlan 201,", "gen1": "vlan 202,", "dut1": "vlan 202,"}
+	link := func(name string) string { return onHardware(t, "/sbin/ip link show "+name) }
 	ports := strings.NewReplacer("gen_west}", "gen_west, vlan: 201}", "gen_east}", "gen_east, vlan: 202}").Replace(virtualFunctions)
-	run := measureHardware(t, hardwareTestbed(ports, deviceVirtualFunctions), "vlan", routerOnFunctions)
+	run := measureHardwareIn(t, namespace(t), hardwareTestbed(ports, deviceVirtualFunctions), "vlan", hardwareRun("vlan", routerOnFunctions), func() {
+		for name, tag := range tags {
+			if got := link(name); strings.Count(got, tag) != 1 {
+				t.Errorf("not one virtual function of %s has the tag %q:\n%s", name, tag, got)
+			}
+		}
+	})
 	checkReceiveMode(t, run, "Generic")
+	for name := range tags {
+		if got := link(name); strings.Contains(got, "vlan ") {
+			t.Errorf("a tag is left at %s:\n%s", name, got)
+		}
+	}
 }
 
 // farNetworks returns the networks of a cable from node 1 to the machine: its end in node 1, an interface of no PCI
@@ -186,7 +208,7 @@ func TestHardwareTwoNodes(t *testing.T) {
 	const port = "%[1]s: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: %[1]s-generator}, deviceRef: {name: %[1]s-device}}}"
 	testbed := hardwareTestbed(fmt.Sprintf(port, "west")+", "+fmt.Sprintf(port, "east"), "attachments: [Veth]")
 	testbed = strings.Replace(testbed, "generator: {nodeSelector: {kubernetes.io/hostname: "+hardwareNode+"}", "generator: {nodeSelector: {kubernetes.io/hostname: node1}", 1)
-	run := measureHardwareIn(t, ns, testbed, "two-nodes", hardwareRun("two-nodes", "[{name: r1, function: Router}]"))
+	run := measureHardwareIn(t, ns, testbed, "two-nodes", hardwareRun("two-nodes", "[{name: r1, function: Router}]"), nil)
 	if run.Status.Plan.GeneratorNode != "node1" {
 		t.Errorf("traffic was made on %s", run.Status.Plan.GeneratorNode)
 	}

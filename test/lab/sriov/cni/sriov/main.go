@@ -23,6 +23,7 @@ import (
 	sriovtypes "github.com/intel/sriov-cni/pkg/types"
 	"github.com/intel/sriov-cni/pkg/utils"
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -138,7 +139,12 @@ func setMAC(conf *sriovtypes.NetConf, mac net.HardwareAddr) error {
 		if err != nil {
 			return fmt.Errorf("finding the virtual function %q: %w", conf.HostIFNames, err)
 		}
-		if err := netlink.LinkSetHardwareAddr(link, mac); err != nil {
+		err = netlink.LinkSetHardwareAddr(link, mac)
+		if errors.Is(err, unix.EADDRNOTAVAIL) {
+			// The physical function was reset, and hears its virtual functions only when they are reset too.
+			err = errors.Join(netlink.LinkSetUp(link), netlink.LinkSetDown(link), netlink.LinkSetHardwareAddr(link, mac))
+		}
+		if err != nil {
 			return fmt.Errorf("giving %s the MAC address %s: %w", conf.HostIFNames, mac, err)
 		}
 	}
