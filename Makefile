@@ -108,6 +108,10 @@ MEASURE ?=
 KUBEVIRT_TESTS ?= KubeVirt
 # Which tests of test/e2e `make e2e-nodes` runs: a pattern for their names.
 NODES_TESTS ?= ^TestNodes
+# HARDWARE=1 gives the lab an emulated machine whose network cards have virtual functions: make lab-up HARDWARE=1.
+HARDWARE ?=
+# Which tests of test/e2e `make e2e-hardware` runs.
+HARDWARE_TESTS ?= Hardware
 # With which older commit `make bench-driver` compares the XDP driver: none when empty.
 OLD ?=
 # Not empty: `make bench-driver` times all frames that the driver sends as fast as possible, and not a part of them, as drivers before ADR 0069 do.
@@ -134,7 +138,7 @@ RUNS ?= 10,100,1000
 CELLS ?= 10,100,1000
 
 ##@ Start here
-.PHONY: help demo demo-down demo-vm study test e2e e2e-kubevirt e2e-nodes e2e-flux e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak e2e-namespaced
+.PHONY: help demo demo-down demo-vm study test e2e e2e-kubevirt e2e-nodes e2e-hardware e2e-flux e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak e2e-namespaced
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -166,6 +170,9 @@ e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with 
 e2e-nodes: $(LAB) $(HELM) ## Run the tests that need two nodes, in a lab with a second one: placement, images, the loss of a node, an operator on each.
 	@LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) NAMESPACE=$(NAMESPACE) TESTS='$(NODES_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-nodes.sh
 
+e2e-hardware: $(LAB) ## Run the tests that need network cards with virtual functions, in a lab with an emulated machine.
+	@LAB=$(LAB) BIN=$(BIN) TESTS='$(HARDWARE_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-hardware.sh
+
 e2e-flux: $(LAB) $(KUSTOMIZE) ## Let Flux, built from its Go modules, follow a repository with config/gitops in the lab; replaces an operator that is installed there.
 	@LAB=$(LAB) BIN=$(BIN) KUSTOMIZE=$(KUSTOMIZE) IMAGES='$(IMAGES)' MAKE='$(MAKE)' test/scripts/e2e-flux.sh
 
@@ -190,8 +197,8 @@ LONG_E2E = cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN
 
 ##@ Lab
 .PHONY: lab-up lab-down lab-status lab-shell lab-kubeconfig
-lab-up: $(LAB) ## Start the cluster of one node (again), building what is not in the cache. NODES=2: with a second node. KUBEVIRT=1: with virtual machines.
-	@$(LAB) up $(if $(filter 1,$(KUBEVIRT)),--kubevirt) $(if $(NODES),--nodes $(NODES))
+lab-up: $(LAB) ## Start the cluster of one node (again), building what is not in the cache. NODES=2: with a second node. KUBEVIRT=1: with virtual machines. HARDWARE=1: with a machine that has virtual functions.
+	@$(LAB) up $(if $(filter 1,$(KUBEVIRT)),--kubevirt) $(if $(NODES),--nodes $(NODES)) $(if $(filter 1,$(HARDWARE)),--hardware)
 
 lab-down: $(LAB) ## Stop the cluster and remove all of it but the cache.
 	@$(LAB) down

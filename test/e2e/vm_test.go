@@ -147,11 +147,17 @@ func checkWhoseLoss(t *testing.T, ns string, run *v1alpha1.BenchmarkRun) {
 // checkPasses checks that frames pass both ways, and that few are lost at so low a load.
 func checkPasses(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	t.Helper()
+	checkPassesWith(t, run, 0)
+}
+
+// checkPassesWith is checkPasses of a run that has a number of throughput goals too.
+func checkPassesWith(t *testing.T, run *v1alpha1.BenchmarkRun, goals int) {
+	t.Helper()
 	if len(run.Status.Results) != 1 {
 		t.Errorf("%s: %d results", run.Name, len(run.Status.Results))
 		return
 	}
-	checkResult(t, run.Status.Results[0], 0, 1)
+	checkResult(t, run.Status.Results[0], goals, 1)
 	for _, load := range run.Status.Results[0].Latency {
 		for _, d := range load.Directions {
 			t.Logf("%s %s: %d of %d frames received, %d ns at p50", run.Name, d.Direction, d.ReceivedFrames, d.SentFrames, d.Latency.P50Nanoseconds)

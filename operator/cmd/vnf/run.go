@@ -34,7 +34,8 @@ func newRunCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			// The kernel's state stays: it ends with the pod's network namespace, and a restarted
-			// container finds it there.
+			// container finds it there. What ports keep longer is restored at SIGTERM, after which no
+			// container starts again.
 			ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
 			return run(ctx, config, keys, listen, newLogger())
@@ -80,6 +81,9 @@ func run(ctx context.Context, path, keys, listen string, log *slog.Logger) error
 	select {
 	case <-ctx.Done():
 		log.Info("ending")
+		if err := function.Release(); err != nil {
+			log.Warn("releasing ports", "error", err.Error())
+		}
 		return nil
 	case err := <-server.Failed():
 		return err

@@ -25,6 +25,11 @@ var Volume string
 //go:embed kubevirt.yaml
 var KubeVirt string
 
+// SRIOV is the SR-IOV network device plugin on the emulated machine, with its pools.
+//
+//go:embed sriov.yaml
+var SRIOV string
+
 // Flux is a template of the objects that deploy Flux's controllers, without their kinds.
 //
 //go:embed flux.yaml

@@ -56,7 +56,7 @@ func (d *Driver) settleOn(ctx context.Context, way string) error {
 			return err
 		} else {
 			d.description.Fallbacks = append(d.description.Fallbacks,
-				"frames that were redirected to a port did not arrive (a veth whose peer has no NAPI drops them): an inner veth pair carries them")
+				"frames that were redirected to a port did not arrive (a veth whose peer has no NAPI drops them, and so does a NIC whose driver sends none): an inner veth pair carries them")
 		}
 	}
 	d.description.TransmitPath = way

@@ -90,6 +90,22 @@ func (f *Function) applyARP(port vnf.Port, link netlink.Link) error {
 	return nil
 }
 
+// Release restores what stays with a port after the pod: a network card, or a virtual function, keeps its flags when it
+// returns to the node, where whoever has it next expects ARP. It returns the errors of all ports.
+func (f *Function) Release() error {
+	var failed []error
+	for _, port := range f.config.Ports {
+		link, err := findLink(port)
+		if err == nil && link.Attrs().RawFlags&unix.IFF_NOARP != 0 {
+			err = netlink.LinkSetARPOn(link)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("port %q: switching on ARP again: %w", port.Name, explain(err)))
+		}
+	}
+	return errors.Join(failed...)
+}
+
 // setMAC sets the hardware address. It takes the link down only if the driver requires it.
 func setMAC(link netlink.Link, text string) error {
 	mac, err := net.ParseMAC(text)

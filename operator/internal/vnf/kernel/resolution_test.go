@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/vnf"
 	"vnfbench.io/operator/internal/vnf/kernel"
@@ -45,6 +46,36 @@ func TestRoutersResolveEachOther(t *testing.T) {
 			c.cross(t)
 		})
 	}
+}
+
+// TestReleaseSwitchesARPOn checks that ports are as they were before, also where one of them is gone.
+func TestReleaseSwitchesARPOn(t *testing.T) {
+	c := newChain(t, 1)
+	withoutNeighbors(c.configs[0], 1)
+	c.apply(t)
+	c.namespaces[0].Must(t, c.function(0).Release)
+	c.namespaces[0].Must(t, func() error {
+		for _, port := range []string{"west", "east"} {
+			link, err := netlink.LinkByName(port)
+			if err != nil {
+				return err
+			}
+			if link.Attrs().RawFlags&unix.IFF_NOARP != 0 {
+				t.Errorf("port %s has no ARP", port)
+			}
+		}
+		west, err := netlink.LinkByName("west")
+		if err != nil {
+			return err
+		}
+		if err := netlink.LinkDel(west); err != nil {
+			return err
+		}
+		if err := c.function(0).Release(); err == nil || !strings.Contains(err.Error(), `port "west"`) {
+			t.Errorf("a port that is gone gives the error %v", err)
+		}
+		return nil
+	})
 }
 
 // TestCheckFindsARPSwitchedOff checks both directions of the difference.

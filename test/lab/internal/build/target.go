@@ -74,6 +74,12 @@ var Flux = Target{Kind: "flux", Dir: "flux/controllers", Package: "tool"}
 // FluxNotification is Flux's controller for notifications, of an older release with other dependencies.
 var FluxNotification = Target{Kind: "flux-notification", Dir: "flux/notification", Package: "tool"}
 
+// SRIOVDevicePlugin is the SR-IOV network device plugin.
+var SRIOVDevicePlugin = Target{Kind: "sriovdp", Dir: "sriov", Package: "tool"}
+
+// SRIOVCNI is the network plugin "sriov".
+var SRIOVCNI = Target{Kind: "sriov", Dir: SRIOVDevicePlugin.Dir, Package: "./cni/sriov"}
+
 // KubeVirtModule names the module whose version is KubeVirt's.
 const KubeVirtModule = "kubevirt.io/kubevirt"
 

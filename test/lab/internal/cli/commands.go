@@ -36,6 +36,7 @@ func (a *app) up() *cobra.Command {
 	c.Flags().IntVar(&a.settings.Nodes, "nodes", environmentNumber("VNFBENCH_LAB_NODES", 0),
 		"number of nodes, 1 or 2 (VNFBENCH_LAB_NODES; default: as many as there are, or 1)")
 	a.addKubeVirt(c, "deploy KubeVirt too")
+	a.addHardware(c, "add hw1, an emulated machine whose network cards have virtual functions")
 	return c
 }
 
@@ -174,7 +175,7 @@ func (a *app) doctor() *cobra.Command {
 		Short: "Print what this machine lacks to run the lab",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			findings := doctor.Examine(c.Context(), doctor.Machine{Dir: a.settings.StateDir, KubeVirt: a.settings.KubeVirt})
+			findings := doctor.Examine(c.Context(), doctor.Machine{Dir: a.settings.StateDir, KubeVirt: a.settings.KubeVirt, Hardware: a.settings.Hardware})
 			if err := doctor.Print(os.Stdout, findings); err != nil {
 				return err
 			}
@@ -185,6 +186,7 @@ func (a *app) doctor() *cobra.Command {
 		},
 	}
 	a.addKubeVirt(c, "look at what KubeVirt needs too")
+	a.addHardware(c, "look at what the emulated machine needs too")
 	return c
 }
 
@@ -192,4 +194,10 @@ func (a *app) doctor() *cobra.Command {
 func (a *app) addKubeVirt(c *cobra.Command, usage string) {
 	c.Flags().BoolVar(&a.settings.KubeVirt, "kubevirt", os.Getenv("VNFBENCH_LAB_KUBEVIRT") == "1",
 		usage+" (VNFBENCH_LAB_KUBEVIRT=1)")
+}
+
+// addHardware adds the flag of the commands that also handle the emulated machine.
+func (a *app) addHardware(c *cobra.Command, usage string) {
+	c.Flags().BoolVar(&a.settings.Hardware, "hardware", os.Getenv("VNFBENCH_LAB_HARDWARE") == "1",
+		usage+" (VNFBENCH_LAB_HARDWARE=1)")
 }

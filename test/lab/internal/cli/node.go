@@ -18,6 +18,11 @@ func nodeCommand() *cobra.Command {
 			RunE: func(_ *cobra.Command, args []string) error { return node.Enter(args[0]) },
 		},
 		&cobra.Command{
+			Use:  "boot",
+			Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error { return node.Boot() },
+		},
+		&cobra.Command{
 			Use:  "supervise",
 			Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error { return node.Supervise() },

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"maps"
 	"path"
 	"strings"
 	"text/template"
@@ -20,15 +21,26 @@ type Node struct {
 	CPUManager string `json:"cpuManager"`
 }
 
+// MachineNumber is the number of the node that is an emulated machine.
+const MachineNumber = 3
+
 // MaxNodes is the number of nodes that a lab can have. Every node has routes to the pods of all others
 // from its start, so that a node which comes later changes nothing in those that run.
-const MaxNodes = 3
+const MaxNodes = MachineNumber
 
 // ControlPlane reports whether the node runs the control plane.
 func (n Node) ControlPlane() bool { return n.Number == 1 }
 
+// Machine reports whether the node is an emulated machine, with a separate kernel.
+func (n Node) Machine() bool { return n.Number == MachineNumber }
+
 // Name returns the node's name in the cluster.
-func (n Node) Name() string { return fmt.Sprintf("node%d", n.Number) }
+func (n Node) Name() string {
+	if n.Machine() {
+		return "hw1"
+	}
+	return fmt.Sprintf("node%d", n.Number)
+}
 
 // IP returns the node's address in the network of the nodes.
 func (n Node) IP() string { return fmt.Sprintf("172.30.0.%d", 1+n.Number) }
@@ -61,7 +73,7 @@ func (n Node) Others() []Node {
 // DaemonCPUs returns the CPUs that the node's daemons may use, "" for all. With the static policy it is the first one: the
 // kubelet gives no pod this one alone, so that a pod with a dedicated CPU shares it with none of them.
 func (n Node) DaemonCPUs() string {
-	if n.CPUManager == "static" {
+	if n.CPUManager == "static" && !n.Machine() { // the machine has separate CPUs
 		return "0"
 	}
 	return ""
@@ -111,6 +123,30 @@ var files = map[string]string{
 // loses fields of a list at DEL, and sandboxes are never removed (multus-cni 4.2).
 const ClusterNetworkDir = CNIConfigDir + "/cluster-network"
 
+// machineFiles are those that only the machine has.
+var machineFiles = map[string]string{"shell.yaml": StaticPodDir + "/shell.yaml"}
+
+// StaticPodDir holds the pods that the machine's kubelet starts by itself, and ShellNamespace and ShellPod name the one
+// by which programs are run in the machine: the kubelet appends the node's name.
+const (
+	StaticPodDir   = ConfigDir + "/pods"
+	ShellNamespace = "kube-system"
+	ShellPod       = "shell"
+)
+
+// MachineSystemCPUs run the machine's kernel, daemons, and pods without dedicated CPUs. The kubelet gives away the
+// others, from which the kernel keeps away.
+const MachineSystemCPUs = "0-1"
+
+// templatesOf returns the templates of the node's files, and the places of the files.
+func (n Node) templatesOf() map[string]string {
+	all := maps.Clone(files)
+	if n.Machine() {
+		maps.Copy(all, machineFiles)
+	}
+	return all
+}
+
 // Files renders the node's configuration files, by their place in the node.
 func (n Node) Files() (map[string][]byte, error) {
 	parsed, err := template.New("").Option("missingkey=error").ParseFS(templates, "templates/*")
@@ -118,7 +154,7 @@ func (n Node) Files() (map[string][]byte, error) {
 		return nil, fmt.Errorf("reading the templates: %w", err)
 	}
 	rendered := map[string][]byte{}
-	for name, place := range files {
+	for name, place := range n.templatesOf() {
 		var out bytes.Buffer
 		if err := parsed.ExecuteTemplate(&out, name, n.values()); err != nil {
 			return nil, fmt.Errorf("rendering %s: %w", name, err)
@@ -144,7 +180,16 @@ func (n Node) hosts() string {
 }
 
 func (n Node) values() map[string]string {
+	staticPods, systemCPUs := "", ""
+	if n.Machine() {
+		staticPods, systemCPUs = StaticPodDir, MachineSystemCPUs
+	}
 	return map[string]string{
+		"StaticPodDir":   staticPods,
+		"SystemCPUs":     systemCPUs,
+		"ShellPod":       ShellPod,
+		"ShellNamespace": ShellNamespace,
+		"BusyboxImage":   BusyboxImage,
 		"Name":           n.Name(),
 		"CPUManager":     n.CPUManager,
 		"PKIDir":         PKIDir,

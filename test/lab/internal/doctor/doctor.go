@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"text/tabwriter"
 
 	"vnfbench.io/test/lab/internal/kubevirt"
@@ -41,6 +42,8 @@ type Machine struct {
 	Dir string
 	// KubeVirt says that the lab is to have virtual machines.
 	KubeVirt bool
+	// Hardware says that the lab is to have the emulated machine.
+	Hardware bool
 }
 
 // check examines one thing.
@@ -60,6 +63,9 @@ func Examine(ctx context.Context, m Machine) []Finding {
 	}
 	if m.KubeVirt {
 		findings = append(findings, checkGuests(kubevirt.Examine()))
+	}
+	if m.Hardware {
+		findings = append(findings, checkEmulation(runtime.GOARCH, availableMemory(), kubevirt.Examine())...)
 	}
 	return findings
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"vnfbench.io/test/lab/internal/kubevirt"
 )
 
 func TestWorst(t *testing.T) {
@@ -97,7 +99,35 @@ func TestVirtualMachinesNeedACompiler(t *testing.T) {
 	if got := packages(Machine{}); got != "debootstrap" {
 		t.Errorf("a lab without virtual machines wants %q", got)
 	}
+	if got := packages(Machine{Hardware: true}); got != "debootstrap e2fsprogs" {
+		t.Errorf("a lab with the emulated machine wants %q", got)
+	}
 	if got := packages(Machine{KubeVirt: true}); got != "debootstrap gcc libc6-dev linux-libc-dev" {
 		t.Errorf("a lab with virtual machines wants %q", got)
+	}
+}
+
+func TestEmulation(t *testing.T) {
+	slow := kubevirt.Abilities{WhyNot: "no vmx"}
+	tests := map[string]struct {
+		architecture string
+		memoryBytes  uint64
+		want         []Verdict
+	}{
+		"a PC":           {"amd64", 16 << 30, []Verdict{OK}},
+		"little memory":  {"amd64", 2 << 30, []Verdict{OK, Warning}},
+		"another kind":   {"arm64", 16 << 30, []Verdict{Missing}},
+		"enough, barely": {"amd64", machineMemoryBytes, []Verdict{OK}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []Verdict
+			for _, f := range checkEmulation(test.architecture, test.memoryBytes, slow) {
+				got = append(got, f.Verdict)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("unexpected verdicts (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -63,13 +63,21 @@ func checkStateFilesystem(_ context.Context, m Machine) Finding {
 	return ok(subject, m.Dir)
 }
 
-func checkMemory(context.Context, Machine) Finding {
-	const subject = "memory"
+// availableMemory returns how many bytes programs can still get, 0 where /proc does not say it.
+func availableMemory() uint64 {
 	data, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
-		return Finding{subject, Missing, err.Error(), "mount /proc"}
+		return 0
 	}
-	available := availableBytes(string(data))
+	return availableBytes(string(data))
+}
+
+func checkMemory(context.Context, Machine) Finding {
+	const subject = "memory"
+	available := availableMemory()
+	if available == 0 {
+		return Finding{subject, Missing, "/proc/meminfo says nothing", "mount /proc"}
+	}
 	detail := fmt.Sprintf("%.1f GiB available", float64(available)/(1<<30))
 	if available < neededMemoryBytes {
 		return Finding{subject, Warning, detail, "building takes about 3 GiB, running 0.5 GiB: free some"}

@@ -88,6 +88,9 @@ func (m Machine) requirements() []requirement {
 		list = append(list, requirement{"gcc", "gcc"}, requirement{"/usr/include/stdio.h", "libc6-dev"},
 			requirement{"/usr/include/linux/kvm.h", "linux-libc-dev"})
 	}
+	if m.Hardware {
+		list = append(list, requirement{"mke2fs", "e2fsprogs"})
+	}
 	return list
 }
 

@@ -17,6 +17,7 @@ import (
 	"vnfbench.io/test/lab/internal/config"
 	"vnfbench.io/test/lab/internal/image"
 	"vnfbench.io/test/lab/internal/kubevirt"
+	"vnfbench.io/test/lab/internal/machine"
 	"vnfbench.io/test/lab/internal/rootfs"
 )
 
@@ -25,6 +26,8 @@ type artifacts struct {
 	kube, cni, rootfs, images string
 	// kubeVirt is empty when it is not wanted.
 	kubeVirt kubevirt.Made
+	// machine is empty when it is not wanted.
+	machine madeMachine
 }
 
 // Assets returns a directory with etcd, kube-apiserver and kubectl.
@@ -37,11 +40,19 @@ func (l Lab) Assets(ctx context.Context) (string, error) {
 func (l Lab) make(ctx context.Context) (artifacts, error) {
 	var a artifacts
 	var pause, coreDNS, kubeVirtTree string
+	var plugins sriovPlugins
+	withMachine, err := l.wantsMachine()
+	if err != nil {
+		return a, err
+	}
 	var compiled kubevirt.Compiled
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		if a.rootfs, err = l.rootfs().Build(groupCtx, rootfs.Node); err == nil && l.KubeVirt {
 			kubeVirtTree, err = l.rootfs().Build(groupCtx, kubevirt.Tree)
+		}
+		if err == nil && withMachine {
+			a.machine.tree, err = l.rootfs().Build(groupCtx, machine.Tree)
 		}
 		return err
 	})
@@ -57,16 +68,23 @@ func (l Lab) make(ctx context.Context) (artifacts, error) {
 			*t.dir = dir
 		}
 		if l.KubeVirt {
-			compiled, err = l.kubeVirt().Compile(groupCtx)
+			if compiled, err = l.kubeVirt().Compile(groupCtx); err != nil {
+				return err
+			}
+		}
+		if withMachine {
+			plugins, err = l.compileSRIOV(groupCtx)
 		}
 		return err
 	})
 	if err := group.Wait(); err != nil {
 		return artifacts{}, err
 	}
-	var err error
 	if a.images, err = l.images(ctx, pause, coreDNS, a.rootfs); err == nil && l.KubeVirt {
 		a.kubeVirt, err = l.kubeVirt().Pack(ctx, kubeVirtTree, compiled)
+	}
+	if err == nil && withMachine {
+		err = l.completeMachine(ctx, &a, plugins)
 	}
 	return a, err
 }

@@ -34,6 +34,8 @@ type Settings struct {
 	Nodes int
 	// KubeVirt asks for virtual machines.
 	KubeVirt bool
+	// Hardware asks for the emulated machine with network cards that have virtual functions.
+	Hardware bool
 }
 
 // Lab is one lab.

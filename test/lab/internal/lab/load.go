@@ -207,7 +207,7 @@ func parseImages(table string) map[string]nodeImage {
 // uses.
 func (m member) ctr(r record, input io.Reader, args ...string) (string, error) {
 	var out, errOut strings.Builder
-	err := r.Run(m.environment(), enter.Streams{In: input, Out: &out, Err: &errOut},
+	err := m.run(r, m.environment(), enter.Streams{In: input, Out: &out, Err: &errOut},
 		append([]string{"ctr", "--namespace", "k8s.io"}, args...)...)
 	if err != nil {
 		return "", fmt.Errorf("ctr %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errOut.String()))

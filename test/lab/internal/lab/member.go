@@ -21,7 +21,11 @@ type member struct {
 
 // member returns the node with a number, whether it exists or not.
 func (l Lab) member(number int) member {
-	return member{lab: l, node: config.Node{Number: number, CPUManager: l.CPUManager}}
+	policy := l.CPUManager
+	if number == config.MachineNumber {
+		policy = "static" // it has CPUs to give away
+	}
+	return member{lab: l, node: config.Node{Number: number, CPUManager: policy}}
 }
 
 // members returns the nodes that were started and not removed since, in the order of their numbers.

@@ -62,19 +62,22 @@ func (n nodeObject) ready(since time.Time) bool {
 // waitForNode waits until the kubelet of the node, whose record is r, reports that it is ready. The API
 // server that it reports to is that of first.
 func (m member) waitForNode(ctx context.Context, first, r record) error {
-	return poll(ctx, pollInterval, func(ctx context.Context) error {
-		if !r.Alive() {
-			return m.notUp()
-		}
-		var n nodeObject
-		if err := m.lab.kubectl(first).get(ctx, &n, "node", m.node.Name()); err != nil {
-			return err
-		}
-		if !n.ready(r.since()) {
-			return fmt.Errorf("%s is not ready", m.subject())
-		}
-		return nil
-	})
+	return poll(ctx, pollInterval, func(ctx context.Context) error { return m.askForNode(ctx, first, r) })
+}
+
+// askForNode returns an error unless the node is ready.
+func (m member) askForNode(ctx context.Context, first, r record) error {
+	if !r.Alive() {
+		return m.notUp()
+	}
+	var n nodeObject
+	if err := m.lab.kubectl(first).get(ctx, &n, "node", m.node.Name()); err != nil {
+		return err
+	}
+	if !n.ready(r.since()) {
+		return fmt.Errorf("%s is not ready", m.subject())
+	}
+	return nil
 }
 
 // ready reports whether a container that was started since a time is ready.

@@ -42,6 +42,11 @@ func (m member) fingerprint(made artifacts) (string, error) {
 	for _, d := range m.node.Daemons() {
 		parts = append(parts, d.Args...)
 	}
+	if spec, err := m.machineSpec(made); err != nil {
+		return "", err
+	} else if spec != nil {
+		parts = append(append(parts, made.machine.tree, spec.Disk), append(spec.Args(), spec.ImageDirs...)...)
+	}
 	return cache.Fingerprint(parts...), nil
 }
 
@@ -170,6 +175,10 @@ func (m member) writeSpec(made artifacts) (node.Spec, error) {
 	if err != nil {
 		return node.Spec{}, err
 	}
+	machine, err := m.machineSpec(made)
+	if err != nil {
+		return node.Spec{}, err
+	}
 	spec := node.Spec{
 		Node:       m.node,
 		Cgroups:    groups,
@@ -182,6 +191,10 @@ func (m member) writeSpec(made artifacts) (node.Spec, error) {
 		PKIDir:     m.path("pki"),
 		LogDir:     m.logDir(),
 		MachineID:  cache.Fingerprint(m.path()) + cache.Fingerprint(m.path(), "2"),
+		Machine:    machine,
+	}
+	if machine != nil {
+		spec.RootFS = made.machine.tree
 	}
 	return spec, m.writeJSON(specName, spec)
 }

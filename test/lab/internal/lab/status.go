@@ -172,7 +172,7 @@ func (l Lab) Shell(name string, args []string, streams enter.Streams) error {
 		args = []string{"bash"}
 	}
 	env := append(m.environment(), "TERM="+os.Getenv("TERM"))
-	return r.Run(env, streams, args...)
+	return m.run(r, env, streams, args...)
 }
 
 // KubectlArgs returns the command line of the lab's kubectl for its cluster.

@@ -44,6 +44,9 @@ func (l Lab) Up(ctx context.Context) error {
 		return err
 	}
 	workers, err := l.workers()
+	if err == nil {
+		workers, err = l.addMachine(workers)
+	}
 	if err != nil {
 		return err
 	}
@@ -52,7 +55,11 @@ func (l Lab) Up(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := l.follow(ctx, worker.steps(running, r, made)); err != nil {
+		steps := worker.steps(running, r, made)
+		if worker.node.Machine() {
+			steps = worker.machineSteps(running, r)
+		}
+		if err := l.follow(ctx, steps); err != nil {
 			return err
 		}
 	}
@@ -111,7 +118,7 @@ func (l Lab) logDirs() string {
 }
 
 func (l Lab) examine(ctx context.Context) error {
-	machine := doctor.Machine{Dir: l.StateDir, KubeVirt: l.KubeVirt}
+	machine := doctor.Machine{Dir: l.StateDir, KubeVirt: l.KubeVirt, Hardware: l.Hardware}
 	if err := machine.Install(ctx); err != nil {
 		return err
 	}
@@ -148,7 +155,7 @@ func (l Lab) dismiss(ctx context.Context, first record) error {
 		return err
 	}
 	for _, m := range known {
-		if l.Nodes == 0 || m.node.Number <= l.Nodes {
+		if l.Nodes == 0 || m.node.Number <= l.Nodes || m.node.Machine() {
 			continue
 		}
 		err := l.Log.Step(m.node.Name()+" removed", func() error {

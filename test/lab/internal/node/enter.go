@@ -30,6 +30,11 @@ func enter(specPath string) error {
 	if err := cgroup.Enter(spec.Cgroups, spec.Node.DaemonCPUs()); err != nil {
 		return err
 	}
+	if spec.Machine != nil { // its cables lead into node 1's network
+		if err := unix.Setns(NetworkFD, unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("entering node 1's network: %w", err)
+		}
+	}
 	if err := buildTree(spec, specPath); err != nil {
 		return err
 	}

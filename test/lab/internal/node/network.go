@@ -26,6 +26,11 @@ func setUpNetwork(n config.Node, first *os.File) error {
 	if err := addRoutes(n); err != nil {
 		return fmt.Errorf("adding the node's routes: %w", err)
 	}
+	return setUpForwarding()
+}
+
+// setUpForwarding makes the node forward packets, and gives it the pods' bridge.
+func setUpForwarding() error {
 	for _, setting := range []struct{ name, value string }{
 		{"ipv4/ip_forward", "1"},
 		{"ipv6/conf/all/forwarding", "1"},
@@ -33,13 +38,21 @@ func setUpNetwork(n config.Node, first *os.File) error {
 		{"bridge/bridge-nf-call-iptables", "0"},
 		{"bridge/bridge-nf-call-ip6tables", "0"},
 	} {
-		if err := os.WriteFile("/proc/sys/net/"+setting.name, []byte(setting.value), 0o644); err != nil {
-			return fmt.Errorf("setting up the node's network: %w", err)
+		if err := writeSetting(setting.name, setting.value); err != nil {
+			return err
 		}
 	}
 	// ... and only the pods' bridge uses netfilter, which service addresses need between pods of
 	// one node.
 	return addPodBridge()
+}
+
+// writeSetting writes a setting of the network namespace.
+func writeSetting(name, value string) error {
+	if err := os.WriteFile("/proc/sys/net/"+name, []byte(value), 0o644); err != nil {
+		return fmt.Errorf("setting up the node's network: %w", err)
+	}
+	return nil
 }
 
 // uplink is the node's interface in the network of the nodes.

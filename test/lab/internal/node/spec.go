@@ -15,6 +15,7 @@ import (
 
 	"vnfbench.io/test/lab/internal/cgroup"
 	"vnfbench.io/test/lab/internal/config"
+	"vnfbench.io/test/lab/internal/machine"
 )
 
 // Spec says what the node is made of. Paths are the machine's.
@@ -40,6 +41,18 @@ type Spec struct {
 	LogDir string `json:"logDir"`
 	// MachineID is 32 hexadecimal digits.
 	MachineID string `json:"machineID"`
+	// Machine is the emulated machine that is the node, nil for a node that is only namespaces. RootFS is then the tree
+	// in which QEMU runs, and KubeDir, CNIDir and DataDir are not used: the machine has them on its disk.
+	Machine *Machine `json:"machine,omitempty"`
+}
+
+// Machine says what the emulated machine is made of.
+type Machine struct {
+	machine.Machine
+	// Disk is the file of its disk, which does not change.
+	Disk string `json:"disk"`
+	// ImageDirs hold archives of images, which the machine imports when it starts.
+	ImageDirs []string `json:"imageDirs"`
 }
 
 // Descriptors that the program which starts the node passes on.
@@ -61,6 +74,9 @@ const specPlace = config.ConfigDir + "/node.json"
 
 // executablePlace is the lab program's place in the node.
 const executablePlace = "/usr/local/sbin/lab"
+
+// machineSpec is the name of the spec in the directory that the machine shares.
+const machineSpec = "node.json"
 
 func readSpec(path string) (Spec, error) {
 	var spec Spec

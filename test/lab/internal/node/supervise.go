@@ -24,7 +24,7 @@ func Supervise() error {
 	}
 	spec, err := readSpec(specPlace)
 	if err == nil {
-		err = connect(spec.Node)
+		err = connect(spec)
 	}
 	if err != nil {
 		return errors.Join(err, report(err.Error()))
@@ -37,7 +37,7 @@ func Supervise() error {
 	s := newSupervisor(config.LogDir)
 	go s.reap()
 	var running sync.WaitGroup
-	for _, d := range spec.Node.Daemons() {
+	for _, d := range spec.daemons() {
 		running.Go(func() { s.keep(ctx, d) })
 	}
 	slog.Info("Node started", "name", spec.Node.Name())
@@ -47,7 +47,11 @@ func Supervise() error {
 }
 
 // connect sets up the node's network, and in node 1 what forwards connections of the machine to the API server.
-func connect(n config.Node) error {
+func connect(spec Spec) error {
+	n := spec.Node
+	if spec.Machine != nil {
+		return connectMachine()
+	}
 	if n.ControlPlane() {
 		if err := setUpNetwork(n, nil); err != nil {
 			return err
@@ -57,6 +61,14 @@ func connect(n config.Node) error {
 	first := os.NewFile(NetworkFD, "node 1's network")
 	defer first.Close() // a namespace that is open outlives the node
 	return setUpNetwork(n, first)
+}
+
+// daemons returns what keeps running next to this program: for a machine that is QEMU, which runs the others.
+func (s Spec) daemons() []config.Daemon {
+	if s.Machine != nil {
+		return []config.Daemon{{Name: "qemu", Args: s.Machine.Args()}}
+	}
+	return s.Node.Daemons()
 }
 
 // A supervisor keeps daemons running and, being process 1, reaps all orphans.
@@ -114,6 +126,18 @@ func (s *supervisor) watch(ctx context.Context, d config.Daemon, process *os.Pro
 	case <-time.After(stopTimeout):
 	}
 	return true
+}
+
+// run runs a program to its end.
+func (s *supervisor) run(d config.Daemon) error {
+	_, exit, err := s.start(d)
+	if err != nil {
+		return err
+	}
+	if status := <-exit; status != 0 {
+		return fmt.Errorf("%s failed with exit code %d: its output is in %s.log", d.Args[0], status.ExitStatus(), d.Name)
+	}
+	return nil
 }
 
 func (s *supervisor) start(d config.Daemon) (*os.Process, <-chan syscall.WaitStatus, error) {

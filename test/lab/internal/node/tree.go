@@ -9,6 +9,7 @@ import (
 
 	"vnfbench.io/test/lab/internal/cgroup"
 	"vnfbench.io/test/lab/internal/config"
+	"vnfbench.io/test/lab/internal/machine"
 )
 
 // mount is one mount below the node's root.
@@ -36,7 +37,11 @@ func buildTree(spec Spec, specPath string) error {
 	if err := top.do(""); err != nil {
 		return err
 	}
-	for _, m := range mounts(spec, specPath) {
+	list := mounts(spec, specPath)
+	if spec.Machine != nil {
+		list = machineMounts(spec, specPath)
+	}
+	for _, m := range list {
 		if err := m.do(root); err != nil {
 			return err
 		}
@@ -44,10 +49,13 @@ func buildTree(spec Spec, specPath string) error {
 	if err := cgroup.Mount(spec.Cgroups, filepath.Join(root, "sys/fs/cgroup")); err != nil {
 		return fmt.Errorf("mounting the control groups: %w", err)
 	}
-	if err := shieldSysctls(spec, root); err != nil {
+	if err := makeDevices(root); err != nil {
 		return err
 	}
-	if err := makeDevices(root); err != nil {
+	if spec.Machine != nil {
+		return pivot(root)
+	}
+	if err := shieldSysctls(spec, root); err != nil {
 		return err
 	}
 	if err := writeFiles(spec, root); err != nil {
@@ -75,24 +83,45 @@ func overlay(lower, dir, target string) mount {
 	return mount{"overlay", target, "overlay", 0, "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work}
 }
 
-func mounts(spec Spec, specPath string) []mount {
-	list := []mount{
+// basicMounts are those of every node's tree.
+func basicMounts(spec Spec, specPath string) []mount {
+	return []mount{
 		{"proc", "/proc", "proc", noExtras, ""},
 		{"sysfs", "/sys", "sysfs", noExtras, ""},
-		{"bpf", "/sys/fs/bpf", "bpf", noExtras, "mode=700"},
 		{"tmpfs", "/dev", "tmpfs", unix.MS_NOSUID, "mode=755,size=64m"},
 		{"devpts", "/dev/pts", "devpts", unix.MS_NOSUID | unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620,gid=5"},
 		{"tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "mode=1777"},
-		{"mqueue", "/dev/mqueue", "mqueue", noExtras, ""},
 		{"tmpfs", "/run", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "mode=755"},
 		{"tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID | unix.MS_NODEV, "mode=1777"},
-		{spec.PKIDir, config.PKIDir, "", bind, ""},
 		{spec.LogDir, config.LogDir, "", bind, ""},
-		{spec.KubeDir, config.KubeBinaryDir, "", bind, ""},
 		{spec.Executable, executablePlace, "", bind, ""},
 		{specPath, specPlace, "", bind, ""},
-		overlay(spec.CNIDir, filepath.Join(spec.ScratchDir, "cni"), config.CNIBinaryDir),
 	}
+}
+
+// machineMounts are those of the tree in which QEMU runs: below machine.SharePlace is what the machine gets to see.
+func machineMounts(spec Spec, specPath string) []mount {
+	share := func(name string) string { return filepath.Join(machine.SharePlace, name) }
+	list := append(basicMounts(spec, specPath),
+		mount{spec.Machine.Disk, machine.DiskPlace, "", bind, ""},
+		mount{spec.Executable, share("lab"), "", bind, ""},
+		mount{specPath, share(machineSpec), "", bind, ""},
+		mount{spec.PKIDir, share("pki"), "", bind, ""},
+	)
+	for i, dir := range spec.Machine.ImageDirs {
+		list = append(list, mount{dir, share(fmt.Sprintf("images/%d", i)), "", bind, ""})
+	}
+	return list
+}
+
+func mounts(spec Spec, specPath string) []mount {
+	list := append(basicMounts(spec, specPath),
+		mount{"bpf", "/sys/fs/bpf", "bpf", noExtras, "mode=700"},
+		mount{"mqueue", "/dev/mqueue", "mqueue", noExtras, ""},
+		mount{spec.PKIDir, config.PKIDir, "", bind, ""},
+		mount{spec.KubeDir, config.KubeBinaryDir, "", bind, ""},
+		overlay(spec.CNIDir, filepath.Join(spec.ScratchDir, "cni"), config.CNIBinaryDir),
+	)
 	// Outside the overlay: containerd and pods stack overlays themselves.
 	for _, dir := range []string{"/var/lib/etcd", "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/cni", "/var/log/pods", config.VolumeDir} {
 		list = append(list, mount{filepath.Join(spec.DataDir, dir), dir, "", bind, ""})

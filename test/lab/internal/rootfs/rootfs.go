@@ -4,6 +4,7 @@ package rootfs
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,14 +19,16 @@ import (
 	"vnfbench.io/test/lab/internal/progress"
 )
 
-// Suite is the Debian release that trees are made of. It is fixed, so that every machine tests with
-// the same containerd and runc.
+// Suite is the Debian release that trees are made of when they name none. It is fixed, so that every
+// machine tests with the same containerd and runc.
 const Suite = "bookworm"
 
 // Tree describes a tree.
 type Tree struct {
 	// Kind names the tree in the cache.
 	Kind string
+	// Suite is the Debian release, Suite when empty.
+	Suite string
 	// Packages are added to Debian's minimal base.
 	Packages []string
 	// Remove are unwanted files, as patterns below the tree's root; each must match something.
@@ -47,11 +50,12 @@ type Builder struct {
 
 // Build returns the directory that holds the tree.
 func (b Builder) Build(ctx context.Context, t Tree) (string, error) {
-	parts := append([]string{Suite, "minbase"}, t.Packages...)
+	suite := cmp.Or(t.Suite, Suite)
+	parts := append([]string{suite, "minbase"}, t.Packages...)
 	fingerprint := cache.Fingerprint(append(parts, t.Remove...)...)
 	return b.Cache.Get(ctx, t.Kind, fingerprint, func(ctx context.Context, dir string) error {
 		return b.Log.Watch("installing the Debian tree "+t.Kind, lastLine(dir), func() error {
-			if err := debootstrap(ctx, dir, t.Packages); err != nil {
+			if err := debootstrap(ctx, suite, dir, t.Packages); err != nil {
 				return err
 			}
 			return remove(dir, t.Remove)
@@ -75,15 +79,15 @@ func remove(dir string, patterns []string) error {
 	return nil
 }
 
-func debootstrap(ctx context.Context, dir string, packages []string) error {
-	mirror, err := findMirror(ctx)
+func debootstrap(ctx context.Context, suite, dir string, packages []string) error {
+	mirror, err := findMirror(ctx, suite)
 	if err != nil {
 		return err
 	}
 	err = command.Command{
 		Args: []string{
 			"debootstrap", "--variant=minbase",
-			"--include=" + strings.Join(packages, ","), Suite, dir, mirror,
+			"--include=" + strings.Join(packages, ","), suite, dir, mirror,
 		},
 		Niceness: 5,
 		Isolated: true, // debootstrap mounts /proc in the tree
@@ -100,14 +104,14 @@ func debootstrap(ctx context.Context, dir string, packages []string) error {
 }
 
 // findMirror asks apt where this machine gets its Debian packages from.
-func findMirror(ctx context.Context) (string, error) {
+func findMirror(ctx context.Context, suite string) (string, error) {
 	targets, err := command.Command{Args: []string{
 		"apt-get", "indextargets", "--format", "$(CODENAME) $(COMPONENT) $(REPO_URI)", "Created-By: Packages",
 	}}.Output(ctx)
 	if err != nil {
 		return "", fmt.Errorf("asking apt for its mirror: %w", err)
 	}
-	return chooseMirror(strings.NewReader(targets), Suite)
+	return chooseMirror(strings.NewReader(targets), suite)
 }
 
 // chooseMirror picks a mirror from lines of a release's name, a component and an address: the one
