@@ -202,11 +202,11 @@ spec:
 // through both kernels and a cable between two nodes.
 func TestHardwareTwoNodes(t *testing.T) {
 	needHardware(t)
-	ns := namespace(t)
-	apply(t, ns, farNetworks("west", "cable0"))
-	apply(t, ns, farNetworks("east", "cable1"))
-	const port = "%[1]s: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: %[1]s-generator}, deviceRef: {name: %[1]s-device}}}"
-	testbed := hardwareTestbed(fmt.Sprintf(port, "west")+", "+fmt.Sprintf(port, "east"), "attachments: [Veth]")
+	ns, networks := namespace(t), namespace(t) // nothing is to be left in the first
+	apply(t, networks, farNetworks("west", "cable0"))
+	apply(t, networks, farNetworks("east", "cable1"))
+	const port = "%[1]s: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: %[1]s-generator, namespace: %[2]s}, deviceRef: {name: %[1]s-device, namespace: %[2]s}}}"
+	testbed := hardwareTestbed(fmt.Sprintf(port, "west", networks)+", "+fmt.Sprintf(port, "east", networks), "attachments: [Veth]")
 	testbed = strings.Replace(testbed, "generator: {nodeSelector: {kubernetes.io/hostname: "+hardwareNode+"}", "generator: {nodeSelector: {kubernetes.io/hostname: node1}", 1)
 	run := measureHardwareIn(t, ns, testbed, "two-nodes", hardwareRun("two-nodes", "[{name: r1, function: Router}]"), nil)
 	if run.Status.Plan.GeneratorNode != "node1" {

@@ -91,7 +91,7 @@ func (f *Function) applyARP(port vnf.Port, link netlink.Link) error {
 }
 
 // Release restores what stays with a port after the pod: a network card, or a virtual function, keeps its flags when it
-// returns to the node, where the next user of it expects ARP. It returns the errors of all ports.
+// returns to the node, where the next program that has it expects ARP. It returns the errors of all ports.
 func (f *Function) Release() error {
 	var failed []error
 	for _, port := range f.config.Ports {

@@ -65,6 +65,28 @@ func TestWorkerGoldens(t *testing.T) {
 	compareGolden(t, "worker-daemons.sh", daemons(worker))
 }
 
+// TestMachineGoldens compares the files that the machine has instead of a worker's.
+func TestMachineGoldens(t *testing.T) {
+	worker, err := config.Node{Number: 2, CPUManager: "static"}.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := config.Node{Number: config.MachineNumber, CPUManager: "static"}
+	files, err := machine.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []string{config.ConfigDir + "/kubelet.yaml", config.StaticPodDir + "/shell.yaml"} {
+		compareGolden(t, "machine-"+filepath.Base(place), files[place])
+	}
+	if _, found := worker[config.StaticPodDir+"/shell.yaml"]; found {
+		t.Error("a worker has the machine's shell")
+	}
+	if machine.DaemonCPUs() != "" {
+		t.Errorf("QEMU is confined to the CPUs %s", machine.DaemonCPUs())
+	}
+}
+
 func daemons(n config.Node) []byte {
 	var lines bytes.Buffer
 	for _, d := range n.Daemons() {

@@ -117,7 +117,7 @@ func (m Machine) Args() []string {
 	if m.KVM {
 		args = append(args, "-accel", "kvm", "-cpu", "host")
 	} else {
-		// With a thread for each CPU about one start in four hangs: the timer of a CPU never fires (QEMU 10.0).
+		// With a thread for each CPU two of about ten starts hung: the timer of a CPU never fired (QEMU 10.0).
 		args = append(args, "-accel", "tcg,thread=single", "-cpu", "max")
 	}
 	args = append(args,
