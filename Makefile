@@ -311,6 +311,7 @@ fuzz-manifests: $(LAB) ## Send MANIFESTS (20000) manifests that are made from th
 
 test-lab-units: ## Unit tests of the lab, of the demo in an existing cluster, of what runs the commands of the documentation, and of what the end-to-end tests work out.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
+	@cd test/lab/sriov && ../../scripts/again.sh go list -deps -test ./... >/dev/null && go vet ./... && go test -count=1 ./...
 	@cd test/e2e && go test -count=1 ./demo ./guide ./matrix ./regression
 
 test-argocd: ## Ask Argo CD's own code about the health of runs and Testbeds, by the scripts of config/gitops.

@@ -54,10 +54,22 @@ func Ready(node *corev1.Node) bool {
 	})
 }
 
-// repelled reports whether a taint that counts is not tolerated.
+// Avoided reports whether a taint that is not tolerated asks pods to run elsewhere where they can (PreferNoSchedule).
+func Avoided(node *corev1.Node, tolerations []corev1.Toleration) bool {
+	return isTainted(node, tolerations, func(taint *corev1.Taint) bool { return taint.Effect == corev1.TaintEffectPreferNoSchedule })
+}
+
+// repelled reports whether a taint that counts, and keeps pods away, is not tolerated.
 func repelled(node *corev1.Node, tolerations []corev1.Toleration, counts func(*corev1.Taint) bool) bool {
+	return isTainted(node, tolerations, func(taint *corev1.Taint) bool {
+		return taint.Effect != corev1.TaintEffectPreferNoSchedule && counts(taint)
+	})
+}
+
+// isTainted reports whether a taint that counts is not tolerated.
+func isTainted(node *corev1.Node, tolerations []corev1.Toleration, counts func(*corev1.Taint) bool) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
 		covers := func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), &taint, true) }
-		return taint.Effect != corev1.TaintEffectPreferNoSchedule && counts(&taint) && !slices.ContainsFunc(tolerations, covers)
+		return counts(&taint) && !slices.ContainsFunc(tolerations, covers)
 	})
 }

@@ -227,7 +227,8 @@ func noNode(part string, nodes int, whyNot []string) error {
 		"none of %d nodes can take what spec.%s.nodeSelector places: %s", nodes, part, detail)
 }
 
-// matching returns the nodes that can take a pod, by name, and how many cannot for each cause.
+// matching returns the nodes that can take a pod, by name, with those last that pods avoid where they can, and how many cannot for
+// each cause.
 func matching(nodes []corev1.Node, selector map[string]string, tolerations []corev1.Toleration) (found []*corev1.Node, whyNot []string) {
 	numbers := map[string]int{}
 	for i := range nodes {
@@ -240,6 +241,12 @@ func matching(nodes []corev1.Node, selector map[string]string, tolerations []cor
 	for _, cause := range slices.Sorted(maps.Keys(numbers)) {
 		whyNot = append(whyNot, fmt.Sprintf("%d %s", numbers[cause], cause))
 	}
-	slices.SortFunc(found, func(a, b *corev1.Node) int { return strings.Compare(a.Name, b.Name) })
+	order := func(n *corev1.Node) int {
+		if placement.Avoided(n, tolerations) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(found, func(a, b *corev1.Node) int { return cmp.Or(order(a)-order(b), strings.Compare(a.Name, b.Name)) })
 	return found, whyNot
 }

@@ -31,6 +31,10 @@ func tainted(n *corev1.Node) {
 	n.Spec.Taints = []corev1.Taint{{Key: "dedicated", Value: "lab", Effect: corev1.TaintEffectNoSchedule}}
 }
 
+func avoided(n *corev1.Node) {
+	n.Spec.Taints = []corev1.Taint{{Key: "busy", Effect: corev1.TaintEffectPreferNoSchedule}}
+}
+
 func has(cpu, memory string) func(*corev1.Node) {
 	return func(n *corev1.Node) {
 		n.Status.Allocatable[corev1.ResourceCPU] = resource.MustParse(cpu)
@@ -77,11 +81,20 @@ func TestNodes(t *testing.T) {
 			},
 			generator: "b", device: "b",
 		},
-		"preferably not, but still": {
+		"preferably another": {
+			change:    func(in *plan.Input) { in.Nodes = nodes(avoided, nil) },
+			generator: "b", device: "b",
+		},
+		"preferably another, and there is none": {
+			change:    func(in *plan.Input) { in.Nodes = nodes(avoided, cordoned, avoided) },
+			generator: "a", device: "a",
+		},
+		"avoided, but tolerated": {
 			change: func(in *plan.Input) {
-				in.Nodes = nodes(func(n *corev1.Node) {
-					n.Spec.Taints = []corev1.Taint{{Key: "busy", Effect: corev1.TaintEffectPreferNoSchedule}}
-				}, nil)
+				in.Nodes = nodes(avoided, nil)
+				toleration := []corev1.Toleration{{Key: "busy", Operator: corev1.TolerationOpExists}}
+				in.Testbed.Spec.Generator.Tolerations = toleration
+				in.Testbed.Spec.SystemUnderTest.Tolerations = toleration
 			},
 			generator: "a", device: "a",
 		},
