@@ -62,6 +62,8 @@ type PortStatus struct {
 type PortCounters struct {
 	RxPackets uint64 `json:"rxPackets"`
 	RxBytes   uint64 `json:"rxBytes"`
+	// RxDropped has the frames that a network card lost whose ring was full, too. Drivers of virtual functions, such as igbvf, do
+	// not count those.
 	RxDropped uint64 `json:"rxDropped"`
 	RxErrors  uint64 `json:"rxErrors"`
 	TxPackets uint64 `json:"txPackets"`
