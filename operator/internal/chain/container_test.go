@@ -51,9 +51,9 @@ func TestContainersGetNoRightsOfTheNode(t *testing.T) {
 
 // TestContainerKeepsItsUser checks that only a container with capabilities is user 0.
 func TestContainerKeepsItsUser(t *testing.T) {
-	in := plantest.CustomPods()
-	in.Run.Spec.Experiment.Chain[0].Custom.Container.Capabilities = nil
-	pods, _ := podsOf(t, mustMake(t, in))
+	p := mustMake(t, plantest.CustomPods())
+	p.Functions[0].Container.Capabilities = nil
+	pods, _ := podsOf(t, p)
 	if user := pods[0].Spec.Containers[0].SecurityContext.RunAsUser; user != nil {
 		t.Errorf("without capabilities it is user %d, and not that of its image", *user)
 	}
