@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"vnfbench.io/operator/api/v1alpha1"
 )
@@ -69,23 +70,43 @@ func TestContainerSaysWhy(t *testing.T) {
 	}
 }
 
-// TestQuotableEvents checks that the output of a command in a user's own container is in no message where the installation leaves it out.
-func TestQuotableEvents(t *testing.T) {
+// TestEventsAreLeftOut checks that the output of a command in a user's own container is in no message where the installation leaves it out.
+func TestEventsAreLeftOut(t *testing.T) {
 	for name, test := range map[string]struct {
 		without bool
 		kind    v1alpha1.ReadinessKind
-		want    int
+		shown   bool
 	}{
-		"shown":              {false, v1alpha1.ReadinessExec, 2},
-		"left out":           {true, v1alpha1.ReadinessExec, 1},
-		"nothing is printed": {true, v1alpha1.ReadinessTCP, 2},
+		"shown":              {false, v1alpha1.ReadinessExec, true},
+		"left out":           {true, v1alpha1.ReadinessExec, false},
+		"nothing is printed": {true, v1alpha1.ReadinessTCP, true},
 	} {
-		s := newScope(launched, ownContainer)
-		s.withoutConsoles = test.without
-		s.run.Spec.Experiment.Chain[1].Custom.Readiness = &v1alpha1.CustomReadiness{Kind: test.kind}
-		events := []corev1.Event{{Reason: "Unhealthy", Message: "Readiness probe failed: password"}, {Reason: "FailedMount"}}
-		if got := s.quotableEvents(s.names.Function("two"), events); len(got) != test.want {
-			t.Errorf("%s: %+v", name, got)
+		t.Run(name, func(t *testing.T) {
+			s := newScope(launched, withRecords(calibrated), functions(ready, unready("no answer")), ownContainer, after(time.Hour))
+			s.withoutConsoles = test.without
+			s.run.Spec.Experiment.Chain[1].Custom.Readiness = &v1alpha1.CustomReadiness{Kind: test.kind}
+			r := &Reconciler{Reader: &paged{items: []runtime.Object{
+				&corev1.Event{Type: corev1.EventTypeWarning, Reason: "Unhealthy", Message: "Readiness probe failed: password"},
+				&corev1.Event{Type: corev1.EventTypeNormal, Reason: "Pulled", Message: "an image"},
+			}}}
+			if err := r.readEvents(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			if got := decide(s); got.outcome == nil || strings.Contains(got.outcome.message, "password") != test.shown {
+				t.Errorf("%+v", got.outcome)
+			}
+		})
+	}
+}
+
+// TestScopeKnowsOfConsoles checks that what is read has the installation's choice.
+func TestScopeKnowsOfConsoles(t *testing.T) {
+	l := newKeptLab(t, judged)
+	for _, without := range []bool{false, true} {
+		r := l.operator()
+		r.Defaults.WithoutConsoles = without
+		if s, err := l.observe(r); err != nil || s.withoutConsoles != without {
+			t.Errorf("without consoles %t: %v", without, err)
 		}
 	}
 }
