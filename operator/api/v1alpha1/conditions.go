@@ -117,7 +117,8 @@ const (
 	ReasonObjectTaken = "ObjectTaken"
 	// ReasonInvalidQuantity: an amount of CPU, memory or disk cannot be read.
 	ReasonInvalidQuantity = "InvalidQuantity"
-	// ReasonInvalidConfiguration: a function or an end of TCP connections would refuse its configuration.
+	// ReasonInvalidConfiguration: a function or an end of TCP connections would refuse its configuration, or a
+	// user's own container has no right to read its ports.
 	ReasonInvalidConfiguration = "InvalidConfiguration"
 	// ReasonNotOfferedByDriver: the run requests traffic or a measurement that the testbed's
 	// driver does not support.
@@ -173,7 +174,7 @@ const (
 	// run.
 	ReasonVirtualMachineRejected = "VirtualMachineRejected"
 	// ReasonInvalidPlaceholder: user data or network data of a function Custom has an unknown
-	// placeholder.
+	// placeholder, or a text of its container an unknown variable.
 	ReasonInvalidPlaceholder = "InvalidPlaceholder"
 	// ReasonVirtualMachineNotStarted: KubeVirt did not start a virtual machine within
 	// startupSeconds, or gave up.

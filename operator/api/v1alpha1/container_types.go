@@ -30,6 +30,7 @@ type CustomContainer struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^\S+$`
 	Image string `json:"image,omitempty"`
 
 	// command replaces the image's entry point. Absent: the image's.

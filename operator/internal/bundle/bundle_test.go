@@ -197,6 +197,30 @@ func TestNoUserTextOfASuite(t *testing.T) {
 	}
 }
 
+// TestNoVariableOfAUsersContainer checks that the values of a user's container's variables are in no part of what is packed.
+func TestNoVariableOfAUsersContainer(t *testing.T) {
+	for text, want := range map[string]string{
+		"spec: {chain: [{name: own, custom: {container: {image: x, args: [kept], env: [{name: LICENSE, value: hidden}, {name: EMPTY}]}}}]}": "spec: {chain: [{name: own, custom: {container: {image: x, args: [kept], env: [{name: LICENSE, value: REDACTED (6 bytes)}, {name: EMPTY}]}}}]}",
+		`data: {plan.json: '{"functions":[{"container":{"env":[{"name":"LICENSE","value":"hidden"}]}}]}'}`:                                  "data: {plan.json: \"{\\n  \\\"functions\\\": [\\n    {\\n      \\\"container\\\": {\\n        \\\"env\\\": [\\n          {\\n            \\\"name\\\": \\\"LICENSE\\\",\\n            \\\"value\\\": \\\"REDACTED (6 bytes)\\\"\\n          }\\n        ]\\n      }\\n    }\\n  ]\\n}\"}",
+		"containers: [{name: function, env: [{name: VNFBENCH_WEST_MAC, value: kept}, {name: LICENSE, value: hidden}]}]":                     "containers: [{name: function, env: [{name: VNFBENCH_WEST_MAC, value: kept}, {name: LICENSE, value: REDACTED (6 bytes)}]}]",
+		"containers: [{name: measurer, env: [{name: MODE, value: kept}]}]":                                                                  "containers: [{name: measurer, env: [{name: MODE, value: kept}]}]",
+		"axes: [{name: lists, path: 'chain[own].custom.container.env', values: [[{name: LICENSE, value: hidden}]]}]":                        "axes: [{name: lists, path: 'chain[own].custom.container.env', values: [[{name: LICENSE, value: REDACTED (6 bytes)}]]}]",
+		"axes: [{name: one, path: 'chain[own].custom.container.env[LICENSE].value', values: [hidden]}]":                                     "axes: [{name: one, path: 'chain[own].custom.container.env[LICENSE].value', values: [REDACTED (6 bytes)]}]",
+		"axes: [{name: whole, path: 'chain[own].custom.container', values: [{image: x, env: [{name: LICENSE, value: hidden}]}]}]":           "axes: [{name: whole, path: 'chain[own].custom.container', values: [{image: x, env: [{name: LICENSE, value: REDACTED (6 bytes)}]}]}]",
+	} {
+		var object, wanted any
+		if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal([]byte(want), &wanted); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := redactObject(object); !reflect.DeepEqual(got, wanted) {
+			t.Errorf("%s\nbecame %v\nwant   %v", text, got, wanted)
+		}
+	}
+}
+
 // TestSameBundle checks that the same content gives the same bytes.
 func TestSameBundle(t *testing.T) {
 	pack := func() string {

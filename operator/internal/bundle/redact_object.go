@@ -7,13 +7,25 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"vnfbench.io/operator/internal/placeholder"
 )
 
 // droppedAnnotations have copies of whole objects.
 var droppedAnnotations = []string{"kubectl.kubernetes.io/last-applied-configuration"}
 
-// userTexts are fields with what users write for their machines, where passwords and keys are common.
+// userTexts are fields with what users write for their machines, where passwords and keys are common. The variables of their containers
+// are such texts too.
 var userTexts = []string{"userData", "userDataBase64", "networkData", "networkDataBase64"}
+
+const (
+	// variables is the field with a container's variables.
+	variables = "env"
+	// contractVariable is one that each user's container has, besides those of its user. No other container has it.
+	contractVariable = placeholder.VariablePrefix + "WEST_MAC"
+	// pathOfVariables is a part of the paths of axes whose values are variables of users' containers.
+	pathOfVariables = ".container." + variables
+)
 
 // secretNames are parts of the names of variables whose values are replaced.
 var secretNames = []string{"PASSWORD", "PASSWD", "SECRET", "TOKEN", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL"}
@@ -36,7 +48,7 @@ func redactObject(object any) (any, int) {
 
 // isUserText returns whether a path of a suite's axis, such as chain[fw].custom.userData, leads to a user text.
 func isUserText(path string) bool {
-	return slices.Contains(userTexts, path[strings.LastIndex(path, ".")+1:])
+	return slices.Contains(userTexts, path[strings.LastIndex(path, ".")+1:]) || strings.Contains(path, pathOfVariables)
 }
 
 // findAxes notes the axes whose values are user texts: cells have the values by the names of the axes.
@@ -91,6 +103,8 @@ func (r *redactor) members(value map[string]any) {
 	for key, member := range value {
 		list, isList := member.([]any)
 		switch {
+		case key == variables && isList && isUserContainer(value, list):
+			value[key] = r.hideVariables(list)
 		case slices.Contains(userTexts, key), key == "values" && isList && isUserText(path):
 			value[key] = r.hide(member, true)
 		case isSecretName(key):
@@ -120,6 +134,34 @@ func (r *redactor) cell(values any) {
 	}
 }
 
+// isUserContainer returns whether an object with variables is a user's container: that of a run or a plan, which has no name, or that of its pod.
+func isUserContainer(container map[string]any, list []any) bool {
+	return container["name"] == nil || slices.ContainsFunc(list, func(item any) bool {
+		variable, _ := item.(map[string]any)
+		return variable["name"] == contractVariable
+	})
+}
+
+// hideVariables returns the variables of a user's container without the values that its user wrote.
+func (r *redactor) hideVariables(list []any) []any {
+	for i, item := range list {
+		variable, ok := item.(map[string]any)
+		if name, _ := variable["name"].(string); !ok || strings.HasPrefix(name, placeholder.VariablePrefix) {
+			continue
+		}
+		list[i] = r.hideVariable(variable)
+	}
+	return list
+}
+
+// hideVariable returns a variable without its value.
+func (r *redactor) hideVariable(variable map[string]any) map[string]any {
+	if value, has := variable["value"]; has {
+		variable["value"] = r.hide(value, true)
+	}
+	return variable
+}
+
 // hide returns a value with its texts and numbers replaced. Where sized is set it says how long each was.
 func (r *redactor) hide(value any, sized bool) any {
 	switch value := value.(type) {
@@ -129,6 +171,9 @@ func (r *redactor) hide(value any, sized bool) any {
 		}
 		return value
 	case map[string]any:
+		if _, named := value["name"]; named && sized {
+			return r.hideVariable(value)
+		}
 		return r.redact(value)
 	case nil, bool:
 		return value

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"cmp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -132,4 +133,17 @@ func customSysctls(function plan.Function, port vnf.Port) map[string]string {
 		return map[string]string{"net.ipv4.conf.IFNAME.forwarding": "0", "net.ipv6.conf.IFNAME.disable_ipv6": "1"}
 	}
 	return portSysctls(function, port)
+}
+
+// podSysctls returns settings that name no interface, for the pod of a user's own container that may have none for this port: a
+// virtual function. One with a driver of the kernel is an interface, and its IPv6 stays on: the setting of all interfaces is
+// that of eth0 too. It returns nil for any other port.
+func podSysctls(p *plan.Plan, end plan.End) map[string]string {
+	owned := slices.ContainsFunc(p.Functions, func(f plan.Function) bool {
+		return f.Name == end.Function && f.Container != nil && f.OwnsPorts()
+	})
+	if !owned || end.ResourceName == "" || end.PCIAddress != "" {
+		return nil
+	}
+	return map[string]string{"net.ipv4.conf.all.forwarding": "0"}
 }

@@ -1,11 +1,14 @@
 package chain_test
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"vnfbench.io/operator/internal/chain"
 	"vnfbench.io/operator/internal/plan"
@@ -48,9 +51,9 @@ func TestContainersGetNoRightsOfTheNode(t *testing.T) {
 
 // TestContainerKeepsItsUser checks that only a container with capabilities is user 0.
 func TestContainerKeepsItsUser(t *testing.T) {
-	in := plantest.CustomPods()
-	in.Run.Spec.Experiment.Chain[0].Custom.Container.Capabilities = nil
-	pods, _ := podsOf(t, mustMake(t, in))
+	p := mustMake(t, plantest.CustomPods())
+	p.Functions[0].Container.Capabilities = nil
+	pods, _ := podsOf(t, p)
 	if user := pods[0].Spec.Containers[0].SecurityContext.RunAsUser; user != nil {
 		t.Errorf("without capabilities it is user %d, and not that of its image", *user)
 	}
@@ -102,5 +105,41 @@ func TestContainerReadiness(t *testing.T) {
 	}
 	if probes[2].TCPSocket == nil || probes[2].TCPSocket.Port.IntValue() != 5002 || workloads[2].BootSeconds != 5 {
 		t.Errorf("%+v, after %d seconds", probes[2], workloads[2].BootSeconds)
+	}
+}
+
+// TestContainersForwardNothingTwice checks that the kernel forwards no IPv4 packets in the pod of a program that reads virtual functions itself,
+// also where a port has no interface that a setting could name, and that no runtime checks an interface there.
+func TestContainersForwardNothingTwice(t *testing.T) {
+	p := mustMake(t, plantest.CustomPods())
+	var found int
+	for _, network := range chain.Networks(p) {
+		var config struct {
+			DisableCheck bool
+			Plugins      []struct {
+				Type   string
+				Sysctl map[string]string
+				MTU    int
+			}
+		}
+		text, _, _ := unstructured.NestedString(network.Object, "spec", "config")
+		if err := json.Unmarshal([]byte(text), &config); err != nil {
+			t.Fatal(err)
+		}
+		of := network.GetName() == p.Segments[len(p.Segments)-1].West.Network
+		if config.DisableCheck != of {
+			t.Errorf("%s: %s", network.GetName(), text)
+		}
+		if !of {
+			continue
+		}
+		found++
+		want := map[string]string{"net.ipv4.conf.all.forwarding": "0"}
+		if last := config.Plugins[len(config.Plugins)-1]; config.Plugins[0].Type != "sriov" || last.Type != "tuning" || last.MTU != 0 || !maps.Equal(last.Sysctl, want) {
+			t.Errorf("%s", text)
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d networks of virtual functions", found)
 	}
 }

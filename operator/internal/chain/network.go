@@ -38,6 +38,8 @@ type configurationList struct {
 	CNIVersion string `json:"cniVersion"`
 	Name       string `json:"name"`
 	Plugins    []any  `json:"plugins"`
+	// DisableCheck leaves out the check of a port that a container runtime may ask for.
+	DisableCheck bool `json:"disableCheck,omitempty"`
 }
 
 // bridgePlugin leaves the bridge without an address and the port without IPAM: it joins the
@@ -127,6 +129,10 @@ func definition(p *plan.Plan, bridge string, end plan.End, component string, sys
 		CNIVersion: cniVersion,
 		Name:       end.Network,
 		Plugins:    plugins(bridge, end, sysctls, withoutInterface(p, end)),
+	}
+	if quiet := podSysctls(p, end); quiet != nil {
+		// The tuning plugin sets them without an interface, but its check fails without one.
+		config.Plugins, config.DisableCheck = append(config.Plugins, tuningPlugin{Type: "tuning", Sysctl: quiet}), true
 	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(NetworkAttachmentDefinition)

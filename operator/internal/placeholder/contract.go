@@ -2,11 +2,14 @@ package placeholder
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"vnfbench.io/operator/internal/excerpt"
 )
 
 // VariablePrefix begins the name of each environment variable with a value.
@@ -31,6 +34,28 @@ func (v Values) Variables() []Variable {
 		out = append(out, Variable{VariableOf(name), v[name]})
 	}
 	return out
+}
+
+// reference is what Kubernetes reads in a container's command, arguments and variables: $$, which writes one dollar sign, and $(NAME).
+var reference = regexp.MustCompile(`\$\$|\$\(([^)]*)\)`)
+
+// CheckReferences returns an error that names the first variable in a text that looks like one with a value and is none, and lists all that
+// are. Kubernetes would leave it in the text. Others may be the image's or a shell's.
+func (v Values) CheckReferences(text string) error {
+	known := map[string]bool{}
+	var listed []string
+	for _, variable := range v.Variables() {
+		known[variable.Name] = true
+		if !strings.HasPrefix(variable.Name, VariablePrefix+"EAST_") {
+			listed = append(listed, strings.TrimPrefix(variable.Name, VariablePrefix))
+		}
+	}
+	for _, match := range reference.FindAllStringSubmatch(text, -1) {
+		if name := match[1]; strings.HasPrefix(name, VariablePrefix) && !known[name] {
+			return fmt.Errorf("$(%s) is no variable; after %s come %s, and those of WEST with EAST", excerpt.Text(name, maxQuotedBytes), VariablePrefix, strings.Join(listed, ", "))
+		}
+	}
+	return nil
 }
 
 // numbers are the last words of the placeholders whose values are numbers.

@@ -56,3 +56,18 @@ func TestJSONHasEveryPlaceholder(t *testing.T) {
 		t.Errorf("numbers and texts are mixed up: %s", text)
 	}
 }
+
+func TestCheckReferences(t *testing.T) {
+	values := placeholder.Values{"West.MAC": "m", "East.MAC": "n", "Name": "o"}
+	for text, want := range map[string]string{
+		"$(VNFBENCH_WEST_MAC) and $(VNFBENCH_EAST_MAC)": "",
+		"$$(VNFBENCH_NO)": "", "$(VNFBENCH_NO": "", "$(date)": "", "VNFBENCH_NO": "",
+		"$$$(VNFBENCH_NO)":                    "$(VNFBENCH_NO) is no variable; after VNFBENCH_ come NAME, WEST_MAC, and those of WEST with EAST",
+		"$(VNFBENCH_NAME)$(VNFBENCH_WESTMAC)": "$(VNFBENCH_WESTMAC) is no variable",
+	} {
+		err := values.CheckReferences(text)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

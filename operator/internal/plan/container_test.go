@@ -16,7 +16,7 @@ import (
 
 func containerInput(change func(*v1alpha1.CustomFunction)) plan.Input {
 	in := plantest.Input(2)
-	custom := v1alpha1.CustomFunction{Container: &v1alpha1.CustomContainer{Image: "example/vpp:1"}}
+	custom := v1alpha1.CustomFunction{Container: &v1alpha1.CustomContainer{Image: "example/vpp:1", Capabilities: []v1alpha1.ContainerCapability{"NET_RAW"}}}
 	change(&custom)
 	in.Run.Spec.Experiment.Chain[1] = plantest.CustomPod("own", custom)
 	return in
@@ -26,7 +26,7 @@ func asItIs(*v1alpha1.CustomFunction) {}
 
 func TestContainerDefaults(t *testing.T) {
 	f := mustMake(t, containerInput(asItIs)).Functions[1]
-	want := &plan.Container{Forwarding: v1alpha1.ForwardingUserSpace, Readiness: v1alpha1.CustomReadiness{Kind: v1alpha1.ReadinessProbe}}
+	want := &plan.Container{Capabilities: []v1alpha1.ContainerCapability{"NET_RAW"}, Forwarding: v1alpha1.ForwardingUserSpace, Readiness: v1alpha1.CustomReadiness{Kind: v1alpha1.ReadinessProbe}}
 	if diff := cmp.Diff(want, f.Container); diff != "" {
 		t.Error(diff)
 	}
@@ -67,10 +67,12 @@ func TestContainerDigest(t *testing.T) {
 		"a variable": func(c *v1alpha1.CustomFunction) {
 			c.Container.Env = []v1alpha1.ContainerVariable{{Name: "A", Value: "1"}}
 		},
-		"a capability": func(c *v1alpha1.CustomFunction) { c.Container.Capabilities = []v1alpha1.ContainerCapability{"NET_RAW"} },
-		"forwarding":   func(c *v1alpha1.CustomFunction) { c.Container.Forwarding = v1alpha1.ForwardingKernel },
-		"user data":    func(c *v1alpha1.CustomFunction) { c.UserData = "other" },
-		"a secret":     func(c *v1alpha1.CustomFunction) { c.UserDataSecretRef = &v1alpha1.LocalReference{Name: "s"} },
+		"a capability": func(c *v1alpha1.CustomFunction) {
+			c.Container.Capabilities = []v1alpha1.ContainerCapability{"NET_RAW", "IPC_LOCK"}
+		},
+		"forwarding": func(c *v1alpha1.CustomFunction) { c.Container.Forwarding = v1alpha1.ForwardingKernel },
+		"user data":  func(c *v1alpha1.CustomFunction) { c.UserData = "other" },
+		"a secret":   func(c *v1alpha1.CustomFunction) { c.UserDataSecretRef = &v1alpha1.LocalReference{Name: "s"} },
 	} {
 		if digest(other) == plain {
 			t.Errorf("%s: the digest stays the same", name)
@@ -135,4 +137,39 @@ func TestContainersShareAPool(t *testing.T) {
 	}
 	mustMake(t, input(v1alpha1.ForwardingUserSpace))
 	expectFailure(t, failureOf(t, input(v1alpha1.ForwardingKernel)), v1alpha1.ReasonResourceMissing, []string{`function "own" in a pod`}, "vfio-pci")
+}
+
+// TestContainerReferences checks that a variable that does not exist is refused where Kubernetes would leave it in the text.
+func TestContainerReferences(t *testing.T) {
+	for field, change := range map[string]func(*v1alpha1.CustomContainer){
+		"command[1]": func(c *v1alpha1.CustomContainer) { c.Command = []string{"vpp", "$(VNFBENCH_WEST_MAX)"} },
+		"args[0]":    func(c *v1alpha1.CustomContainer) { c.Args = []string{"$(VNFBENCH_WEST_MAC),$(VNFBENCH_WEST_MAX)"} },
+		"env[ROUTER_ID].value": func(c *v1alpha1.CustomContainer) {
+			c.Env = []v1alpha1.ContainerVariable{{Name: "ROUTER_ID", Value: "$(VNFBENCH_WEST_MAX)"}}
+		},
+	} {
+		in := containerInput(func(c *v1alpha1.CustomFunction) { change(c.Container) })
+		expectFailure(t, failureOf(t, in), v1alpha1.ReasonInvalidPlaceholder,
+			[]string{"custom.container." + field + ` of function "own": $(VNFBENCH_WEST_MAX) is no variable`, "WEST_MAC"}, "correct custom.container."+field)
+	}
+	mustMake(t, containerInput(func(c *v1alpha1.CustomFunction) {
+		c.Container.Args = []string{"$(VNFBENCH_EAST_NEXT_HOP_MAC) $$(VNFBENCH_NO) $(date) $(VNFBENCH_NO"}
+	}))
+}
+
+// TestContainerRights checks that a program without rights is refused at an interface of the kernel alone.
+func TestContainerRights(t *testing.T) {
+	without := func(c *v1alpha1.CustomFunction) { c.Container.Capabilities = nil }
+	expectFailure(t, failureOf(t, containerInput(without)), v1alpha1.ReasonInvalidConfiguration, []string{`function "own"`, "port west", "NET_RAW"}, "add NET_RAW to custom.container.capabilities")
+	mustMake(t, containerInput(func(c *v1alpha1.CustomFunction) {
+		c.Container.Capabilities = []v1alpha1.ContainerCapability{"NET_ADMIN"}
+	}))
+	mustMake(t, containerInput(func(c *v1alpha1.CustomFunction) {
+		without(c)
+		c.Container.Forwarding = v1alpha1.ForwardingKernel
+	}))
+	// What a user's own network gives is not known.
+	in := plantest.ExistingNetworks()
+	in.Run.Spec.Experiment.Chain[0] = plantest.CustomPod("own", v1alpha1.CustomFunction{Container: &v1alpha1.CustomContainer{Image: "x"}})
+	mustMake(t, in)
 }

@@ -113,13 +113,16 @@ func (f *Function) Seed(spec *v1alpha1.CustomFunction) (userData, networkData st
 	return userData, networkData, err
 }
 
-// checkSeeds finds a wrong placeholder before any object is created.
+// checkSeeds finds a wrong placeholder or variable before any object is created.
 func checkSeeds(in Input, functions []Function) error {
 	for i := range functions {
 		if !functions[i].IsCustom() {
 			continue
 		}
 		if _, _, err := functions[i].Seed(in.Run.Spec.Experiment.Chain[i].Custom); err != nil {
+			return err
+		}
+		if err := checkReferences(&functions[i]); err != nil {
 			return err
 		}
 	}

@@ -101,6 +101,9 @@ func makePlan(in Input) (*Plan, error) {
 	if err := checkSeeds(in, p.Functions); err != nil {
 		return nil, err
 	}
+	if err := checkRights(p); err != nil {
+		return nil, err
+	}
 	if err := checkPools(p); err != nil {
 		return nil, err
 	}

@@ -186,11 +186,7 @@ func withoutReason(pod *corev1.Pod) string {
 // brokenContainer returns how a container ended, whether or not it was started again.
 func brokenContainer(pod *corev1.Pod) string {
 	for _, c := range containers(pod) {
-		end := c.State.Terminated
-		if end == nil {
-			end = c.LastTerminationState.Terminated
-		}
-		if end != nil {
+		if end := lastEnd(c); end != nil {
 			return ending(c.Name, end)
 		}
 		if c.RestartCount > 0 {
@@ -200,16 +196,22 @@ func brokenContainer(pod *corev1.Pod) string {
 	return ""
 }
 
+// lastEnd returns how a container ended last, or nil.
+func lastEnd(c corev1.ContainerStatus) *corev1.ContainerStateTerminated {
+	return cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
+}
+
 func ending(container string, end *corev1.ContainerStateTerminated) string {
 	how := fmt.Sprintf("container %q ended with exit code %d", container, end.ExitCode)
 	if end.Reason != "" && end.Reason != "Error" && end.Reason != "Completed" {
 		how += " (" + end.Reason + ")"
 	}
+	if end.Reason == "OOMKilled" {
+		// Before the message, which may be long.
+		how += "; give it more memory"
+	}
 	if message := strings.TrimSpace(end.Message); message != "" {
 		how += ": " + message
-	}
-	if end.Reason == "OOMKilled" {
-		how += "; give it more memory"
 	}
 	return how
 }

@@ -29,7 +29,7 @@ import (
 func (r *Reconciler) observe(ctx context.Context, run *v1alpha1.BenchmarkRun) (*scope, error) {
 	// Only in memory: what the user wrote stays in the cluster.
 	run.Spec.Experiment.Measurements = run.Spec.Experiment.Measurements.Filled()
-	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run), awaitsArchive: r.Defaults.AwaitsArchive}
+	s := &scope{now: r.Clock.Now(), run: run, names: plan.NamesOf(run), awaitsArchive: r.Defaults.AwaitsArchive, withoutConsoles: r.Defaults.WithoutConsoles}
 	for _, read := range []func(context.Context, *scope) error{
 		r.readWorkloads, r.readVMs, r.readTestbed, r.readRemains, r.readPlan, r.readRecords, r.readArchived, r.readQueue, r.readBaseline, r.readInput, r.readIssuer, r.readAPIServer, r.readRights, r.readJobEvents, r.readEvents, r.readConsole,
 	} {
@@ -377,8 +377,11 @@ func (r *Reconciler) readEvents(ctx context.Context, s *scope) error {
 		return nil
 	}
 	var err error
-	s.events, err = r.eventsOf(ctx, object)
-	return err
+	if s.events, err = r.eventsOf(ctx, object); err != nil {
+		return err
+	}
+	s.events = s.quotableEvents(object.GetName(), s.events)
+	return nil
 }
 
 // maxEventPages is the most pages of events that are read of one object. Users may write events: a run whose object has

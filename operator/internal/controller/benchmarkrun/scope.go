@@ -102,9 +102,11 @@ type scope struct {
 	unready map[types.UID]time.Time
 	// kubeVirt is true if the cluster knows virtual machines; read only if the run has one.
 	kubeVirt bool
-	// console is what a guest printed last, by the name of its virtual machine; read only if
-	// that VM ends the run.
+	// console is what a guest or a user's own container printed last, by the name of its workload; read only if
+	// that one ends the run.
 	console map[string]string
+	// withoutConsoles leaves what guests and users' containers print out of the run's messages.
+	withoutConsoles bool
 	// events are those of the object that has not started in time.
 	events []corev1.Event
 	// jobEvents are those of the Job, while it has to create a pod.

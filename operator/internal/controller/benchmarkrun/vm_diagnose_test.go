@@ -275,7 +275,7 @@ func own(s *scope) {
 // consoleText is a console that shows a text.
 type consoleText string
 
-func (c consoleText) Tail(context.Context, string, string, string) (string, error) {
+func (c consoleText) Tail(context.Context, string, string, string, bool) (string, error) {
 	return string(c), nil
 }
 

@@ -55,16 +55,18 @@ func TestVMRefusal(t *testing.T) {
 
 // TestPodConsole checks that the console is the log of the one container that follows it.
 func TestPodConsole(t *testing.T) {
-	clientset := fake.NewClientset()
-	if _, err := (PodConsole{Clientset: clientset}).Tail(t.Context(), "lab", "virt-launcher-x", chain.ContainerConsole); err != nil {
-		t.Fatal(err)
-	}
-	actions := clientset.Actions()
-	if len(actions) != 1 || actions[0].GetSubresource() != "log" || actions[0].GetNamespace() != "lab" {
-		t.Fatalf("actions %+v", actions)
-	}
-	options, ok := actions[0].(clienttesting.GenericAction).GetValue().(*corev1.PodLogOptions)
-	if !ok || options.Container != chain.ContainerConsole || options.TailLines == nil || options.LimitBytes == nil {
-		t.Errorf("options %+v", options)
+	for _, previous := range []bool{false, true} {
+		clientset := fake.NewClientset()
+		if _, err := (PodConsole{Clientset: clientset}).Tail(t.Context(), "lab", "virt-launcher-x", chain.ContainerConsole, previous); err != nil {
+			t.Fatal(err)
+		}
+		actions := clientset.Actions()
+		if len(actions) != 1 || actions[0].GetSubresource() != "log" || actions[0].GetNamespace() != "lab" {
+			t.Fatalf("actions %+v", actions)
+		}
+		options, ok := actions[0].(clienttesting.GenericAction).GetValue().(*corev1.PodLogOptions)
+		if !ok || options.Container != chain.ContainerConsole || options.Previous != previous || options.TailLines == nil || options.LimitBytes == nil {
+			t.Errorf("options %+v", options)
+		}
 	}
 }

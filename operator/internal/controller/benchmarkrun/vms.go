@@ -154,8 +154,8 @@ func (s *scope) ofVM(pod *corev1.Pod) bool {
 
 // Console reads the end of what a guest or a user's own container printed.
 type Console interface {
-	// Tail returns the last lines that a container of a pod has logged.
-	Tail(ctx context.Context, namespace, pod, container string) (string, error)
+	// Tail returns the last lines that a container of a pod has logged, or, where previous is set, the one before it.
+	Tail(ctx context.Context, namespace, pod, container string, previous bool) (string, error)
 }
 
 // readConsole reads what a guest or a user's own container printed last before the run gives it up, unless the installation leaves that out. Without it
@@ -163,26 +163,19 @@ type Console interface {
 func (r *Reconciler) readConsole(ctx context.Context, s *scope) error {
 	name, vm := s.failedVM()
 	pod, container := s.launcher(vm), chain.ContainerConsole
-	if s.isContainer(name) {
+	if s.userContainer(name) != nil {
 		pod, container = s.pod(name), chain.ContainerFunction
 	}
 	if pod == nil || r.Console == nil || r.Defaults.WithoutConsoles {
 		return nil
 	}
-	text, err := r.Console.Tail(ctx, pod.Namespace, pod.Name, container)
+	text, err := r.Console.Tail(ctx, pod.Namespace, pod.Name, container, container == chain.ContainerFunction && wasRestarted(pod))
 	if err != nil {
 		ctrl.LoggerFrom(ctx).V(1).Info("Leaving out the guest's console", "Pod", klog.KObj(pod), "cause", err.Error())
 		return nil
 	}
 	s.console = map[string]string{name: lastLines(text)}
 	return nil
-}
-
-// isContainer reports whether a workload is a user's own container.
-func (s *scope) isContainer(workload string) bool {
-	return slices.ContainsFunc(s.run.Spec.Experiment.Chain, func(f v1alpha1.NetworkFunction) bool {
-		return f.Custom != nil && f.Custom.Container != nil && s.names.Function(f.Name) == workload
-	})
 }
 
 // failedVM returns the virtual machine that ends the run now, or nil, and the name of the workload that does.

@@ -119,14 +119,11 @@ func (s *scope) startProblem(w *chain.Workload) *problem {
 		return booting("virtual machine", vm.Name, runningSince(vm), w.BootSeconds, s.now)
 	}
 	pod := s.pod(w.Name())
-	p := diagnoseStart(pod, s.startup(), w.NotReady)
+	p := diagnoseStart(s.quotable(w.Name()), s.startup(), w.NotReady)
 	if p == nil {
 		return booting("pod", pod.Name, containersSince(pod), w.BootSeconds, s.now)
 	}
-	if brokenContainer(pod) == "" {
-		// Otherwise the message has its last words.
-		p = withConsole(p, s.console[w.Name()])
-	}
+	p = withLog(p, pod, s.console[w.Name()])
 	if w.Avoid != "" {
 		p.message = sentence("%s; %s", excerpt.Line(p.message, maxMessageBytes-100), w.Avoid)
 	}
@@ -140,7 +137,7 @@ func (s *scope) lostProblem(w *chain.Workload) *problem {
 		return withConsole(s.sinceSeen(diagnoseVMLost(w.Title, w.Lost, vm, s.launcher(vm)), vm), s.console[w.Name()])
 	}
 	pod := s.pod(w.Name())
-	return s.sinceSeen(diagnoseLost(w.Title, w.Lost, pod), pod)
+	return withLog(s.sinceSeen(diagnoseLost(w.Title, w.Lost, s.quotable(w.Name())), pod), pod, s.console[w.Name()])
 }
 
 // sinceSeen returns the problem of an object that is no longer ready, with a time to wait that begins when the operator saw
