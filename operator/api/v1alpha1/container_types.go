@@ -57,7 +57,7 @@ type CustomContainer struct {
 	// +kubebuilder:validation:MaxItems=3
 	Capabilities []ContainerCapability `json:"capabilities,omitempty"`
 
-	// forwarding is UserSpace (the program reads the ports, the kernel is silent there) or Kernel
+	// forwarding is UserSpace (the program reads the ports) or Kernel
 	// (it forwards; the program sets addresses and routes with NET_ADMIN). Absent: UserSpace.
 	// +optional
 	Forwarding Forwarding `json:"forwarding,omitempty"`
