@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${LAB:?path of lab}" "${BIN:?folder of binaries}" "${HELM:?path of helm}" "${NAMESPACE:?of the operator}" "${TESTS:?pattern}" "${MAKE:=make}"
 test/scripts/prerequisites.sh go debian
-"$LAB" up --nodes 2
+"$LAB" up --nodes 2 --hardware=false
 export VNFBENCH_E2E_NODES=2 KUBECONFIG
 KUBECONFIG=$("$LAB" kubeconfig)
 (cd test/lab && VNFBENCH_LAB=$LAB go test -count=1 -timeout 20m -run 'Node|Worker' -v ./e2e)

@@ -28,6 +28,7 @@ func (a *app) up() *cobra.Command {
 			if err := a.findSource(); err != nil {
 				return err
 			}
+			a.settings.WithoutHardware = c.Flags().Changed("hardware") && !a.settings.Hardware
 			return a.lab().Up(c.Context())
 		},
 	}
@@ -36,7 +37,7 @@ func (a *app) up() *cobra.Command {
 	c.Flags().IntVar(&a.settings.Nodes, "nodes", environmentNumber("VNFBENCH_LAB_NODES", 0),
 		"number of nodes, 1 or 2 (VNFBENCH_LAB_NODES; default: as many as there are, or 1)")
 	a.addKubeVirt(c, "deploy KubeVirt too")
-	a.addHardware(c, "add hw1, an emulated machine whose network cards have virtual functions")
+	a.addHardware(c, "add hw1, an emulated machine whose network cards have virtual functions; =false removes it")
 	return c
 }
 

@@ -34,8 +34,9 @@ type Settings struct {
 	Nodes int
 	// KubeVirt asks for virtual machines.
 	KubeVirt bool
-	// Hardware asks for the emulated machine with network cards that have virtual functions.
-	Hardware bool
+	// Hardware asks for the emulated machine with network cards that have virtual functions. Without it one that is
+	// there stays, unless WithoutHardware asks for none.
+	Hardware, WithoutHardware bool
 }
 
 // Lab is one lab.

@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"vnfbench.io/test/lab/internal/config"
 	"vnfbench.io/test/lab/internal/enter"
 	"vnfbench.io/test/lab/internal/progress"
 )
@@ -319,5 +321,30 @@ func TestKillOneNode(t *testing.T) {
 	}
 	if err := nodes[1].Wait(); err == nil {
 		t.Error("node1 ended by itself")
+	}
+}
+
+// TestSurplusNodes checks which nodes the settings ask to remove.
+func TestSurplusNodes(t *testing.T) {
+	for name, test := range map[string]struct {
+		settings Settings
+		want     []int
+	}{
+		"as they are":         {Settings{}, nil},
+		"one node":            {Settings{Nodes: 1}, []int{2}},
+		"two nodes":           {Settings{Nodes: 2}, nil},
+		"without the machine": {Settings{WithoutHardware: true}, []int{config.MachineNumber}},
+		"one node, without":   {Settings{Nodes: 1, WithoutHardware: true}, []int{2, config.MachineNumber}},
+		"with the machine":    {Settings{Nodes: 1, Hardware: true}, []int{2}},
+	} {
+		var got []int
+		for number := 1; number <= config.MaxNodes; number++ {
+			if (Lab{Settings: test.settings}).isSurplus(config.Node{Number: number}) {
+				got = append(got, number)
+			}
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
 	}
 }

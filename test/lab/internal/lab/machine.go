@@ -33,8 +33,8 @@ type madeMachine struct {
 
 // wantsMachine reports whether the lab is to have the machine: when it is asked for, and when there is one already.
 func (l Lab) wantsMachine() (bool, error) {
-	if l.Hardware {
-		return true, nil
+	if l.Hardware || l.WithoutHardware {
+		return l.Hardware, nil
 	}
 	_, err := os.Stat(l.member(config.MachineNumber).path(recordName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
+	"vnfbench.io/test/lab/internal/config"
 	"vnfbench.io/test/lab/internal/doctor"
 	"vnfbench.io/test/lab/internal/enter"
+	"vnfbench.io/test/lab/internal/machine"
 	"vnfbench.io/test/lab/manifests"
 )
 
@@ -60,6 +63,9 @@ func (l Lab) Up(ctx context.Context) error {
 			steps = worker.machineSteps(running, r)
 		}
 		if err := l.follow(ctx, steps); err != nil {
+			if worker.node.Machine() {
+				err = fmt.Errorf("%w\nits serial line is in %s; lab up --hardware=false brings the lab up without it", err, filepath.Join(worker.logDir(), machine.ConsoleLog))
+			}
 			return err
 		}
 	}
@@ -148,6 +154,14 @@ func (l Lab) workers() ([]member, error) {
 	return wanted, nil
 }
 
+// isSurplus reports whether the settings ask for a lab without a node.
+func (l Lab) isSurplus(n config.Node) bool {
+	if n.Machine() {
+		return l.WithoutHardware
+	}
+	return l.Nodes > 0 && n.Number > l.Nodes
+}
+
 // dismiss removes the workers that are more than the settings ask for, and their nodes from the cluster.
 func (l Lab) dismiss(ctx context.Context, first record) error {
 	known, err := l.members()
@@ -155,7 +169,7 @@ func (l Lab) dismiss(ctx context.Context, first record) error {
 		return err
 	}
 	for _, m := range known {
-		if l.Nodes == 0 || m.node.Number <= l.Nodes || m.node.Machine() {
+		if !l.isSurplus(m.node) {
 			continue
 		}
 		err := l.Log.Step(m.node.Name()+" removed", func() error {

@@ -125,7 +125,8 @@ func (m Machine) Args() []string {
 		"-device", "intel-iommu,intremap=on,device-iotlb=on,caching-mode=on",
 		"-kernel", "/boot/vmlinuz-"+m.Release, "-initrd", "/boot/initrd.img-"+m.Release,
 		"-append", m.KernelArguments(),
-		"-serial", "file:"+path.Join(LogPlace, ConsoleLog),
+		// Each start appends, so that what a start said that failed stays.
+		"-chardev", "file,id=console,append=on,path="+path.Join(LogPlace, ConsoleLog), "-serial", "chardev:console",
 		"-device", "virtio-rng-pci",
 		// What the machine writes to its disk ends with it.
 		"-drive", "file="+DiskPlace+",format=raw,if=none,id=disk,cache=unsafe,snapshot=on",

@@ -24,8 +24,10 @@ qemu-system-x86_64 \
   /boot/initrd.img-6.12.1-amd64 \
   -append \
   console=ttyS0 root=/dev/vda rootfstype=ext4 rw fsck.mode=skip init=/sbin/lab-init net.ifnames=0 panic=-1 apparmor=0 mitigations=off intel_iommu=on iommu=pt hugepagesz=2M hugepages=128 isolcpus=2-5 tsc=reliable quiet \
+  -chardev \
+  file,id=console,append=on,path=/var/log/lab/console.log \
   -serial \
-  file:/var/log/lab/console.log \
+  chardev:console \
   -device \
   virtio-rng-pci \
   -drive \
