@@ -165,13 +165,13 @@ e2e: prerequisites install ## Run the end-to-end tests in the lab, after the cha
 	@cd test/e2e && KUBECONFIG=$$($(LAB) kubeconfig) LAB=$(LAB) PATH=$(BIN):$$PATH go test -count=1 -timeout 60m -v .
 
 e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with KubeVirt.
-	@LAB=$(LAB) BIN=$(BIN) TESTS='$(KUBEVIRT_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-kubevirt.sh
+	@LAB=$(LAB) BIN=$(BIN) TESTS='$(KUBEVIRT_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-extended.sh kubevirt
 
 e2e-nodes: $(LAB) $(HELM) ## Run the tests that need two nodes, in a lab with a second one: placement, images, the loss of a node, an operator on each.
 	@LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) NAMESPACE=$(NAMESPACE) TESTS='$(NODES_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-nodes.sh
 
 e2e-hardware: $(LAB) ## Run the tests that need network cards with virtual functions, in a lab with an emulated machine.
-	@LAB=$(LAB) BIN=$(BIN) TESTS='$(HARDWARE_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-hardware.sh
+	@LAB=$(LAB) BIN=$(BIN) TESTS='$(HARDWARE_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-extended.sh hardware
 
 e2e-flux: $(LAB) $(KUSTOMIZE) ## Let Flux, built from its Go modules, follow a repository with config/gitops in the lab; replaces an operator that is installed there.
 	@LAB=$(LAB) BIN=$(BIN) KUSTOMIZE=$(KUSTOMIZE) IMAGES='$(IMAGES)' MAKE='$(MAKE)' test/scripts/e2e-flux.sh
@@ -378,7 +378,7 @@ scan: ## Look for known vulnerabilities in the Go modules and the images; says N
 	@GOVULNCHECK=$(GOVULNCHECK) SYFT=$(SYFT) test/scripts/scan.sh
 
 lint: $(GOLANGCI_LINT) ## Run the linters of .golangci.yml over every Go module.
-	@for module in operator test/lab test/e2e test/config test/monitoring test/argocd test/browser test/archive test/terraform; do \
+	@for module in operator test/lab test/lab/sriov test/e2e test/config test/monitoring test/argocd test/browser test/archive test/terraform; do \
 	  echo "$$module" && (cd $$module && $(GOLANGCI_LINT) run --allow-parallel-runners ./...); done
 
 lint-ci: ## Check the files of GitHub Actions, GitLab CI and Renovate by actionlint, zizmor and JSON schemas; says NOT RUN where one cannot be had.

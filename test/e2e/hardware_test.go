@@ -8,9 +8,7 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
 )
@@ -111,7 +109,7 @@ func measureHardwareIn(t *testing.T, ns, testbed, name, text string, look func()
 	}
 	if run.Status.Generator != nil {
 		for _, port := range run.Status.Generator.Ports {
-			t.Logf("%s: the generator's port %+v", run.Name, port)
+			t.Logf("%s: the generator's port %s, refused frames are %s", run.Name, port.Name, port.RefusedFrames)
 		}
 	}
 	released(t, ns, name)
@@ -248,15 +246,5 @@ func checkReceiveMode(t *testing.T, run *v1alpha1.BenchmarkRun, mode string) {
 	t.Logf("%s: transmit path %s, receive mode %s, %d ns for each frame, fallbacks %q", run.Name, g.TransmitPath, g.ReceiveMode, g.FrameCostNanoseconds, g.Fallbacks)
 	if g.ReceiveMode != mode {
 		t.Errorf("%s: the receive mode is %q, want %q", run.Name, g.ReceiveMode, mode)
-	}
-}
-
-// TestHardwareNode checks that the machine offers what runs need.
-func TestHardwareNode(t *testing.T) {
-	needHardware(t)
-	node := &corev1.Node{}
-	must(t, cluster.Get(t.Context(), client.ObjectKey{Name: hardwareNode}, node))
-	if pages := node.Status.Allocatable["hugepages-2Mi"]; pages.IsZero() {
-		t.Error("it has no huge pages")
 	}
 }

@@ -16,7 +16,7 @@ done
 [ "$failed" = 0 ] || { echo "verify: generated files differ; run 'make generate' and commit" >&2; exit 1; }
 unformatted=$(cd "$top" && gofmt -l operator test)
 [ -z "$unformatted" ] || { echo "verify: gofmt these files:" >&2; echo "$unformatted" >&2; exit 1; }
-for module in operator test/lab test/e2e test/config test/monitoring test/argocd test/browser test/archive test/terraform test/terraform-docs test/helm-unittest test/matchbox test/proxmox; do
+for module in operator test/lab test/lab/sriov test/e2e test/config test/monitoring test/argocd test/browser test/archive test/terraform test/terraform-docs test/helm-unittest test/matchbox test/proxmox; do
   (cd "$copy/$module" && "$top/test/scripts/again.sh" go mod tidy -diff >/dev/null) || { echo "verify: go.mod of $module is not tidy; run 'go mod tidy' there" >&2; exit 1; }
 done
 "$top/test/scripts/words.py" || { echo "verify: replace the words above" >&2; exit 1; }

@@ -1,5 +1,5 @@
-// sriov is the CNI plugin that moves a virtual function into a pod: the parts of sriov-cni 2.1.0,
-// the newest version that can be fetched, behind a current CNI library. The plugin's own command
+// sriov is the CNI plugin that moves a virtual function into a pod: a command with a current CNI
+// library, around the parts of sriov-cni 2.1.0, the newest version that can be fetched. The plugin's own command
 // speaks CNI 0.3.1 and sets no MAC address; later versions do, and the operator relies on it.
 package main
 
