@@ -333,6 +333,8 @@ func (f *flux) keepsNights(t *testing.T) {
 	}
 	f.nightly.Run(t, "Keep and notify", 0, "results: {enabled: true}", `results: {enabled: true, archive: {persistence: {storageClass: "-"}}}`)
 	f.look(t)
+	// Two requests in one second have the same text, and Flux follows the first alone.
+	f.until(t, fluxSuites, stepTimeout, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
 	f.edit(t, "config/gitops/bench/suites/nightly.yaml", "  runOn: Revision\n", "  schedule: \"* * * * *\"\n  succeededHistoryLimit: 2\n  runOn: Revision\n")
 	f.push(t, "A night takes a minute")
 	f.look(t)
