@@ -19,7 +19,7 @@ import (
 	"vnfbench.io/test/lab/internal/config"
 	"vnfbench.io/test/lab/internal/enter"
 	"vnfbench.io/test/lab/internal/image"
-	"vnfbench.io/test/lab/internal/kubevirt"
+	"vnfbench.io/test/lab/internal/kvm"
 	"vnfbench.io/test/lab/internal/machine"
 	"vnfbench.io/test/lab/internal/node"
 	"vnfbench.io/test/lab/manifests"
@@ -107,9 +107,8 @@ func (m member) machineSpec(made artifacts) (*node.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	abilities := kubevirt.Examine()
 	return &node.Machine{
-		Machine:   machine.Machine{KVM: abilities.KVM, Release: release},
+		Machine:   machine.Machine{KVM: kvm.Missing() == nil, Release: release},
 		Disk:      made.machine.disk,
 		ImageDirs: []string{made.images, made.machine.images},
 	}, nil
