@@ -10,6 +10,7 @@ package machine
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -155,13 +156,17 @@ func (n NIC) args(i int) []string {
 	}
 }
 
+// FirstTapFD is QEMU's descriptor of the first of Taps; those of the others follow. QEMU opens none by its name: a pod of
+// the first node may have taken it into its network namespace.
+const FirstTapFD = 3
+
 func tap(id, name string) string {
-	return "tap,id=" + id + ",ifname=" + name + ",script=no,downscript=no"
+	return fmt.Sprintf("tap,id=%s,fd=%d", id, FirstTapFD+slices.Index(Taps(), name))
 }
 
-// Taps returns the names of the first node's interfaces that lead to cards.
+// Taps returns the names of the first node's interfaces that lead to the machine: to its uplink, and by cables to cards.
 func Taps() []string {
-	var names []string
+	names := []string{UplinkTap}
 	for _, nic := range NICs {
 		if nic.Tap != "" {
 			names = append(names, nic.Tap)
