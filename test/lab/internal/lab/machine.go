@@ -121,21 +121,25 @@ const machineTimeout = 20 * time.Minute
 // It has imported the images that every lab has by itself.
 func (m member) machineSteps(first, r record) []step {
 	name := m.node.Name()
+	watch := m.watchBoot()
 	return []step{
-		{name + " ready", func(ctx context.Context) error {
-			return pollFor(ctx, machineTimeout, 10*pollInterval, func(ctx context.Context) error { return m.askForNode(ctx, first, r) })
-		}},
-		{"shell in " + name, func(ctx context.Context) error {
-			return pollFor(ctx, machineTimeout, 10*pollInterval, func(context.Context) error {
-				_, err := m.ctr(r, nil, "version")
-				return err
-			})
-		}},
+		{name + " ready", watch.waiting(func(ctx context.Context) error { return m.askForNode(ctx, first, r) })},
+		{"shell in " + name, watch.waiting(func(context.Context) error {
+			_, err := m.ctr(r, nil, "version")
+			return err
+		})},
 		{"SR-IOV device plugin applied", func(ctx context.Context) error { return m.lab.kubectl(first).apply(ctx, manifests.SRIOV) }},
-		{"virtual functions offered by " + name, func(ctx context.Context) error {
-			return pollFor(ctx, machineTimeout, 10*pollInterval, func(ctx context.Context) error { return m.askForPools(ctx, first) })
-		}},
+		{"virtual functions offered by " + name, watch.waiting(func(ctx context.Context) error { return m.askForPools(ctx, first) })},
 	}
+}
+
+// giveUp adds to the error of a machine what to do about it. It ends one that does not start, which would take a processor
+// for nothing.
+func (m member) giveUp(ctx context.Context, r record, err error) error {
+	if errors.Is(err, errCannotBoot) {
+		err = errors.Join(err, m.end(ctx, r))
+	}
+	return fmt.Errorf("%w\nlab up starts %s again; lab up --hardware=false brings the lab up without it", err, m.node.Name())
 }
 
 // askForPools returns an error that names a pool of virtual functions that the machine's kubelet does not offer.
