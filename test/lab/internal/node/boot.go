@@ -47,6 +47,7 @@ func Boot() error {
 		}
 	}
 	ctx := context.Background() // a machine is switched off, not ended
+	go keepCardsUp(ctx)
 	s := newSupervisor(config.LogDir)
 	go s.reap()
 	failed := make(chan error)
