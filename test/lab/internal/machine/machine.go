@@ -129,8 +129,9 @@ func (m Machine) Args() []string {
 		// Each start appends, so that what a start said that failed stays.
 		"-chardev", "file,id=console,append=on,path="+path.Join(LogPlace, ConsoleLog), "-serial", "chardev:console",
 		"-device", "virtio-rng-pci",
-		// What the machine writes to its disk ends with it.
-		"-drive", "file="+DiskPlace+",format=raw,if=none,id=disk,cache=unsafe,snapshot=on",
+		// What the machine writes to its disk ends with it. Where the computer's disk is full, the machine gets an error,
+		// which its kernel reports: by default QEMU would stop the machine and say nothing.
+		"-drive", "file="+DiskPlace+",format=raw,if=none,id=disk,cache=unsafe,snapshot=on,werror=report,rerror=report",
 		"-device", "virtio-blk-pci,drive=disk",
 		"-fsdev", "local,id=share,path="+SharePlace+",security_model=none,readonly=on,multidevs=remap",
 		"-device", "virtio-9p-pci,fsdev=share,mount_tag="+ShareTag,

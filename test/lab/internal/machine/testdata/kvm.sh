@@ -31,7 +31,7 @@ qemu-system-x86_64 \
   -device \
   virtio-rng-pci \
   -drive \
-  file=/srv/disk.img,format=raw,if=none,id=disk,cache=unsafe,snapshot=on \
+  file=/srv/disk.img,format=raw,if=none,id=disk,cache=unsafe,snapshot=on,werror=report,rerror=report \
   -device \
   virtio-blk-pci,drive=disk \
   -fsdev \
