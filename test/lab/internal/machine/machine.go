@@ -133,9 +133,12 @@ func (m Machine) Args() []string {
 		// which its kernel reports: by default QEMU would stop the machine and say nothing.
 		"-drive", "file="+DiskPlace+",format=raw,if=none,id=disk,cache=unsafe,snapshot=on,werror=report,rerror=report",
 		"-device", "virtio-blk-pci,drive=disk",
+		// It can only be read, so that no owner, mode or device of the machine's gets out by it.
 		"-fsdev", "local,id=share,path="+SharePlace+",security_model=none,readonly=on,multidevs=remap",
 		"-device", "virtio-9p-pci,fsdev=share,mount_tag="+ShareTag,
-		"-fsdev", "local,id=log,path="+LogPlace+",security_model=none",
+		// What the machine makes here are plain files of QEMU's user, whatever it asks for: owners, modes and kinds are in
+		// files next to them, which any file system can hold.
+		"-fsdev", "local,id=log,path="+LogPlace+",security_model=mapped-file",
 		"-device", "virtio-9p-pci,fsdev=log,mount_tag="+LogTag,
 		"-netdev", tap("uplink", UplinkTap), "-device", "virtio-net-pci,netdev=uplink,romfile=,mac="+UplinkMAC,
 	)

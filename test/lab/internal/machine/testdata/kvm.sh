@@ -39,7 +39,7 @@ qemu-system-x86_64 \
   -device \
   virtio-9p-pci,fsdev=share,mount_tag=lab \
   -fsdev \
-  local,id=log,path=/var/log/lab,security_model=none \
+  local,id=log,path=/var/log/lab,security_model=mapped-file \
   -device \
   virtio-9p-pci,fsdev=log,mount_tag=log \
   -netdev \
