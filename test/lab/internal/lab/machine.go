@@ -124,13 +124,16 @@ func (m member) machineSteps(first, r record) []step {
 	watch := m.watchBoot()
 	return []step{
 		{name + " ready", watch.waiting(func(ctx context.Context) error { return m.askForNode(ctx, first, r) })},
-		{"shell in " + name, watch.waiting(func(context.Context) error {
-			_, err := m.ctr(r, nil, "version")
-			return err
-		})},
+		{"shell in " + name, watch.waiting(func(context.Context) error { return m.askForShell(r) })},
 		{"SR-IOV device plugin applied", func(ctx context.Context) error { return m.lab.kubectl(first).apply(ctx, manifests.SRIOV) }},
 		{"virtual functions offered by " + name, watch.waiting(func(ctx context.Context) error { return m.askForPools(ctx, first) })},
 	}
+}
+
+// askForShell returns an error unless programs can be run in the machine, and containerd answers there.
+func (m member) askForShell(r record) error {
+	_, err := m.ctr(r, nil, "version")
+	return err
 }
 
 // giveUp adds to the error of a machine what to do about it. It ends one that does not start, which would take a processor
