@@ -140,8 +140,8 @@ func TestHardwareWholeCards(t *testing.T) {
 		if got := onHardware(t, "cat /sys/class/net/"+name+"/flags"); flagged(t, got, noARP) {
 			t.Errorf("%s came back without ARP", name)
 		}
-		// The plugin host-device leaves a card down that it has given back, and its virtual functions have no link then.
-		onHardware(t, "ip link set "+name+" up")
+		// The plugin host-device leaves it down, and the lab starts it: its virtual functions have no link before.
+		onHardware(t, "for i in $(seq 300); do [ $(($(cat /sys/class/net/"+name+"/flags) & 1)) = 1 ] && exit; sleep 0.1; done; echo it stays down; exit 1")
 	}
 }
 

@@ -2,11 +2,19 @@
 # e2e-nodes.sh: brings up the lab with two nodes, installs the chart with an operator on each, and runs the tests that need
 # both: those of test/lab/e2e, and of test/e2e those whose names match TESTS. One operator is left. Called by
 # `make e2e-nodes`, which sets LAB, BIN, HELM, NAMESPACE, TESTS and MAKE.
+#
+# Exit code 3 says that nothing was run, and the last line why: the machine lacks something.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${LAB:?path of lab}" "${BIN:?folder of binaries}" "${HELM:?path of helm}" "${NAMESPACE:?of the operator}" "${TESTS:?pattern}" "${MAKE:=make}"
-test/scripts/prerequisites.sh go debian
-"$LAB" up --nodes 2 --hardware=false
+unfit=3
+not_run() { echo "e2e-nodes: NOT RUN: $*" >&2; exit $unfit; }
+
+test/scripts/prerequisites.sh go debian || not_run "this machine lacks what is named above"
+status=0
+"$LAB" up --nodes 2 --hardware=false || status=$?
+[ $status -ne $unfit ] || not_run "there can be no lab here, for the reason above"
+[ $status -eq 0 ] || exit $status
 export VNFBENCH_E2E_NODES=2 KUBECONFIG
 KUBECONFIG=$("$LAB" kubeconfig)
 (cd test/lab && VNFBENCH_LAB=$LAB go test -count=1 -timeout 20m -run 'Node|Worker' -v ./e2e)

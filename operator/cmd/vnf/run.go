@@ -34,8 +34,8 @@ func newRunCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			// The kernel's state stays: it ends with the pod's network namespace, and a restarted
-			// container finds it there. What ports keep longer is restored at SIGTERM, after which no
-			// container starts again.
+			// container finds it there. What ports keep longer is restored at every end: a container that
+			// waits for its next start gets no SIGTERM.
 			ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
 			return run(ctx, config, keys, listen, newLogger())
@@ -72,6 +72,11 @@ func run(ctx context.Context, path, keys, listen string, log *slog.Logger) error
 	}
 	defer server.Close()
 
+	defer func() {
+		if err := function.Release(); err != nil {
+			log.Warn("releasing ports", "error", err.Error())
+		}
+	}()
 	if err := function.Apply(); err != nil {
 		return fmt.Errorf("applying the configuration: %w", err)
 	}
@@ -81,9 +86,6 @@ func run(ctx context.Context, path, keys, listen string, log *slog.Logger) error
 	select {
 	case <-ctx.Done():
 		log.Info("ending")
-		if err := function.Release(); err != nil {
-			log.Warn("releasing ports", "error", err.Error())
-		}
 		return nil
 	case err := <-server.Failed():
 		return err

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"vnfbench.io/operator/internal/testing/netnstest"
@@ -166,6 +167,7 @@ func TestPod(t *testing.T) {
 	p.eventually(t, "")
 	requireOnlyNetAdmin(t, router.Process.Pid)
 	p.requireStatus(t)
+	p.requireARP(t, false)
 	terminated := time.Now()
 	if err := router.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -179,6 +181,7 @@ func TestPod(t *testing.T) {
 	case <-time.After(testTimeout):
 		t.Fatal("SIGTERM did not end it")
 	}
+	p.requireARP(t, true)
 	for line := range strings.Lines(log.String()) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("not a line of JSON: %s", line)
@@ -187,7 +190,7 @@ func TestPod(t *testing.T) {
 }
 
 // TestLostPort checks that a ready function that loses a port ends, that its last line says why,
-// and that it repairs the port after a new start.
+// that its ports have ARP then, and that it repairs the port after a new start.
 func TestLostPort(t *testing.T) {
 	p := newPod(t)
 	p.tune(t)
@@ -206,12 +209,30 @@ func TestLostPort(t *testing.T) {
 	if last := lines[len(lines)-1]; !strings.Contains(last, "no longer forwards") || !strings.Contains(last, `port "east": interface "net2" is down`) {
 		t.Errorf("the last line is %q", last)
 	}
+	p.requireARP(t, true)
 	router = p.start(t, &lockedBuffer{}, "run", "--config", p.config)
 	p.eventually(t, "")
 	if err := router.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = router.Wait() // returns that it was killed
+}
+
+// requireARP checks whether the pod's ports have ARP switched on.
+func (p *pod) requireARP(t *testing.T, on bool) {
+	t.Helper()
+	p.namespace.Must(t, func() error {
+		for _, name := range []string{"net1", "net2"} {
+			link, err := netlink.LinkByName(name)
+			if err != nil {
+				return err
+			}
+			if got := link.Attrs().RawFlags&unix.IFF_NOARP == 0; got != on {
+				t.Errorf("%s has ARP switched on: %t, want %t", name, got, on)
+			}
+		}
+		return nil
+	})
 }
 
 // requireOnlyNetAdmin checks that the process has no more rights than in a pod.

@@ -87,7 +87,7 @@ func TestCI(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"lint", "verify", "test", "e2e", "e2e-kubevirt", "fuzz", "test-chart", "test-release", "test-containerfile", "test-arm64", "release", "release-notes", "login", "publish"} {
+	for _, name := range []string{"lint", "verify", "test", "e2e", "e2e-kubevirt", "e2e-nodes", "e2e-hardware", "fuzz", "test-chart", "test-release", "test-containerfile", "test-arm64", "release", "release-notes", "login", "publish"} {
 		for system := range called {
 			if !called[system][name] {
 				t.Errorf("the files of %s do not call make %s", system, name)

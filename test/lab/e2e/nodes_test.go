@@ -36,6 +36,7 @@ func TestNodesReachEachOther(t *testing.T) {
 	in := func(args ...string) string {
 		return lab(t, append([]string{"kubectl", "--", "--namespace", nodesNamespace}, args...)...)
 	}
+	in("delete", "namespace", nodesNamespace, "--ignore-not-found", "--timeout=5m") // of a test that was ended in the middle
 	in("create", "namespace", nodesNamespace)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -89,8 +90,10 @@ func TestImagesAreOnAllNodes(t *testing.T) {
 
 // TestWorkerHasNoKeysOfTheCluster checks that a worker can sign nothing and is no administrator.
 func TestWorkerHasNoKeysOfTheCluster(t *testing.T) {
-	worker := twoNodes(t)[1]
+	nodes := twoNodes(t)
+	first, worker := nodes[0], nodes[1]
 	for _, file := range []string{"ca.key", "sa.key", "front-proxy-ca.key", "admin.kubeconfig"} {
+		lab(t, "shell", "--node", first, "--", "test", "-e", "/etc/kubernetes/"+file)
 		lab(t, "shell", "--node", worker, "--", "test", "!", "-e", "/etc/kubernetes/"+file)
 	}
 	out, err := exec.Command(os.Getenv("VNFBENCH_LAB"), "shell", "--node", worker, "--", "kubectl", "--kubeconfig=/etc/kubernetes/kubelet.kubeconfig", "get", "secrets", "--all-namespaces").CombinedOutput()

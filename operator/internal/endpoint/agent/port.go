@@ -21,7 +21,9 @@ type Port struct{ Config *endpoint.Config }
 
 // Down takes the port out of the measured path: a bridge sends nothing to a port
 // without a carrier. So an end that waits for its turn gets no copy of frames
-// that a bridge floods, and does not affect other measurements.
+// that a bridge floods, and does not affect other measurements. It switches on ARP
+// again: a network card, or a virtual function, keeps its flags when it returns to
+// the node, where the next program that has it expects ARP.
 func (p Port) Down() error {
 	link, err := p.find()
 	if err != nil {
@@ -29,6 +31,12 @@ func (p Port) Down() error {
 	}
 	if err := netlink.LinkSetDown(link); err != nil {
 		return fmt.Errorf("setting interface %q down: %w", p.Config.Interface, err)
+	}
+	if link.Attrs().RawFlags&unix.IFF_NOARP == 0 {
+		return nil
+	}
+	if err := netlink.LinkSetARPOn(link); err != nil {
+		return fmt.Errorf("switching on ARP at interface %q: %w", p.Config.Interface, err)
 	}
 	return nil
 }

@@ -70,6 +70,23 @@ func (n Node) Others() []Node {
 	return others
 }
 
+// Route is a way that the node sends packets by, through its interface in the network of the nodes.
+type Route struct {
+	// Destination is a prefix, "" for all that no other route leads to.
+	Destination string
+	// Via is the address of the next node.
+	Via string
+}
+
+// Routes returns the node's routes to the gateway, which does not exist, and to the pods of all nodes that the lab can have.
+func (n Node) Routes() []Route {
+	routes := []Route{{Via: Gateway}}
+	for _, other := range n.Others() {
+		routes = append(routes, Route{Destination: other.PodCIDR(), Via: other.IP()})
+	}
+	return routes
+}
+
 // DaemonCPUs returns the CPUs that the node's daemons may use, "" for all. With the static policy it is the first one: the
 // kubelet gives no pod this one alone, so that a pod with a dedicated CPU shares it with none of them.
 func (n Node) DaemonCPUs() string {

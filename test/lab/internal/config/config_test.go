@@ -126,6 +126,13 @@ func TestNodesDiffer(t *testing.T) {
 	}
 }
 
+func TestRoutes(t *testing.T) {
+	want := []config.Route{{"", "172.30.0.1"}, {"10.244.0.0/24", "172.30.0.2"}, {"10.244.2.0/24", "172.30.0.4"}}
+	if diff := cmp.Diff(want, (config.Node{Number: 2}).Routes()); diff != "" {
+		t.Errorf("unexpected routes (-want +got):\n%s", diff)
+	}
+}
+
 func compareGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

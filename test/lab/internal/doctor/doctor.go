@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"vnfbench.io/test/lab/internal/kubevirt"
+	"vnfbench.io/test/lab/internal/kvm"
 )
 
 // Verdict is the result of a check.
@@ -65,7 +66,7 @@ func Examine(ctx context.Context, m Machine) []Finding {
 		findings = append(findings, checkGuests(kubevirt.Examine()))
 	}
 	if m.Hardware {
-		findings = append(findings, checkEmulation(runtime.GOARCH, availableMemory(), kubevirt.Examine())...)
+		findings = append(findings, checkEmulation(runtime.GOARCH, availableMemory(), kvm.Missing())...)
 	}
 	return findings
 }

@@ -1,15 +1,12 @@
 package kubevirt
 
 import (
-	"errors"
-	"fmt"
-	"os"
 	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"vnfbench.io/test/lab/internal/kvm"
 )
 
 // Abilities are what this machine's kernel offers virtual machines.
@@ -25,7 +22,7 @@ type Abilities struct {
 // Examine tests what the kernel can do, and leaves nothing on the machine.
 func Examine() Abilities {
 	a := Abilities{KVM: true, Dummy: hasDummyLinks()}
-	if err := tryKVM("/proc/cpuinfo", "/dev/kvm"); err != nil {
+	if err := kvm.Missing(); err != nil {
 		a.KVM, a.WhyNot = false, err.Error()
 	}
 	return a
@@ -57,28 +54,4 @@ func hasDummyLinks() bool {
 		result <- netlink.LinkAdd(&netlink.Dummy{LinkAttrs: attributes})
 	}()
 	return <-result == nil
-}
-
-// virtualization are the processor's flags of hardware virtualization, Intel's
-// and AMD's.
-var virtualization = []string{"vmx", "svm"}
-
-// tryKVM looks for what a stock guest needs. It is not enough that /dev/kvm opens, or even runs
-// simple guests: a kernel that is a guest itself can offer a KVM without the processor's help,
-// which boots only kernels made for it.
-func tryKVM(cpuInfo, device string) error {
-	data, err := os.ReadFile(cpuInfo)
-	if err != nil {
-		return fmt.Errorf("reading the processor's flags: %w", err)
-	}
-	if !slices.ContainsFunc(strings.Fields(string(data)), func(word string) bool {
-		return slices.Contains(virtualization, word)
-	}) {
-		return errors.New("the processor offers neither vmx nor svm")
-	}
-	file, err := os.OpenFile(device, os.O_RDWR, 0)
-	if err != nil {
-		return fmt.Errorf("opening KVM: %w", err)
-	}
-	return file.Close()
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -49,13 +50,13 @@ func poll(ctx context.Context, interval time.Duration, ask func(context.Context)
 	return pollFor(ctx, waitTimeout, interval, ask)
 }
 
-// pollFor polls with a separate timeout.
+// pollFor polls with a separate timeout. It does not continue for a node that has ended, or a machine that does not start.
 func pollFor(ctx context.Context, timeout, interval time.Duration, ask func(context.Context) error) error {
 	deadline := time.Now().Add(timeout)
 	for {
 		err := ask(ctx)
-		if err == nil {
-			return nil
+		if err == nil || errors.Is(err, ErrNotUp) || errors.Is(err, errCannotBoot) {
+			return err
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("gave up after %s: %w", timeout, err)

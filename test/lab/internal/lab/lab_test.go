@@ -348,3 +348,24 @@ func TestSurplusNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestFingerprintKnowsTheNetwork checks that a node starts again when a later version of the lab has other nodes: a node
+// that kept its old routes would not reach their pods.
+func TestFingerprintKnowsTheNetwork(t *testing.T) {
+	for number := 1; number < config.MachineNumber; number++ { // the machine needs its tree
+		m := Lab{}.member(number)
+		parts, err := m.ingredients(artifacts{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{m.node.Prefix(), config.Gateway}
+		for _, other := range m.node.Others() {
+			want = append(want, other.PodCIDR(), other.IP())
+		}
+		for _, part := range want {
+			if !slices.Contains(parts, part) {
+				t.Errorf("the fingerprint of %s does not depend on %s", m.node.Name(), part)
+			}
+		}
+	}
+}

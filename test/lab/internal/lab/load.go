@@ -48,9 +48,23 @@ func (l Lab) loadAll(ctx context.Context, archives []string) error {
 		if err != nil {
 			return err
 		}
+		if err := m.takesImages(r); err != nil {
+			return err
+		}
 		if err := m.loadArchives(ctx, r, archives); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// takesImages returns an error for a machine that runs no programs yet, as one that starts.
+func (m member) takesImages(r record) error {
+	if !m.node.Machine() {
+		return nil
+	}
+	if err := m.askForShell(r); err != nil {
+		return fmt.Errorf("nothing is loaded into %s, which runs no programs yet: run lab up, which waits until it is ready, and then lab load again: %w", m.node.Name(), err)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 	"vnfbench.io/test/lab/internal/config"
 	"vnfbench.io/test/lab/internal/enter"
 	"vnfbench.io/test/lab/internal/image"
-	"vnfbench.io/test/lab/internal/kubevirt"
+	"vnfbench.io/test/lab/internal/kvm"
 	"vnfbench.io/test/lab/internal/machine"
 	"vnfbench.io/test/lab/internal/node"
 	"vnfbench.io/test/lab/manifests"
@@ -107,9 +107,8 @@ func (m member) machineSpec(made artifacts) (*node.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	abilities := kubevirt.Examine()
 	return &node.Machine{
-		Machine:   machine.Machine{KVM: abilities.KVM, Release: release},
+		Machine:   machine.Machine{KVM: kvm.Missing() == nil, Release: release},
 		Disk:      made.machine.disk,
 		ImageDirs: []string{made.images, made.machine.images},
 	}, nil
@@ -122,21 +121,28 @@ const machineTimeout = 20 * time.Minute
 // It has imported the images that every lab has by itself.
 func (m member) machineSteps(first, r record) []step {
 	name := m.node.Name()
+	watch := m.watchBoot()
 	return []step{
-		{name + " ready", func(ctx context.Context) error {
-			return pollFor(ctx, machineTimeout, 10*pollInterval, func(ctx context.Context) error { return m.askForNode(ctx, first, r) })
-		}},
-		{"shell in " + name, func(ctx context.Context) error {
-			return pollFor(ctx, machineTimeout, 10*pollInterval, func(context.Context) error {
-				_, err := m.ctr(r, nil, "version")
-				return err
-			})
-		}},
+		{name + " ready", watch.waiting(func(ctx context.Context) error { return m.askForNode(ctx, first, r) })},
+		{"shell in " + name, watch.waiting(func(context.Context) error { return m.askForShell(r) })},
 		{"SR-IOV device plugin applied", func(ctx context.Context) error { return m.lab.kubectl(first).apply(ctx, manifests.SRIOV) }},
-		{"virtual functions offered by " + name, func(ctx context.Context) error {
-			return pollFor(ctx, machineTimeout, 10*pollInterval, func(ctx context.Context) error { return m.askForPools(ctx, first) })
-		}},
+		{"virtual functions offered by " + name, watch.waiting(func(ctx context.Context) error { return m.askForPools(ctx, first) })},
 	}
+}
+
+// askForShell returns an error unless programs can be run in the machine, and containerd answers there.
+func (m member) askForShell(r record) error {
+	_, err := m.ctr(r, nil, "version")
+	return err
+}
+
+// giveUp adds to the error of a machine what to do about it. It ends one that does not start, which would take a processor
+// for nothing.
+func (m member) giveUp(ctx context.Context, r record, err error) error {
+	if errors.Is(err, errCannotBoot) {
+		err = errors.Join(err, m.end(ctx, r))
+	}
+	return fmt.Errorf("%w\nlab up starts %s again; lab up --hardware=false brings the lab up without it", err, m.node.Name())
 }
 
 // askForPools returns an error that names a pool of virtual functions that the machine's kubelet does not offer.

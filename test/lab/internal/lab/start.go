@@ -28,13 +28,19 @@ import (
 
 // fingerprint hashes everything that a node is started with.
 func (m member) fingerprint(made artifacts) (string, error) {
+	parts, err := m.ingredients(made)
+	return cache.Fingerprint(parts...), err
+}
+
+// ingredients lists everything that a node is started with.
+func (m member) ingredients(made artifacts) ([]string, error) {
 	parts := []string{made.kube, made.cni, made.rootfs}
 	if m.node.ControlPlane() {
 		parts = append(parts, strconv.Itoa(m.lab.Port))
 	}
 	files, err := m.node.Files()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, place := range slices.Sorted(maps.Keys(files)) {
 		parts = append(parts, place, string(files[place]))
@@ -42,12 +48,17 @@ func (m member) fingerprint(made artifacts) (string, error) {
 	for _, d := range m.node.Daemons() {
 		parts = append(parts, d.Args...)
 	}
+	// A later version may have more nodes, or other addresses.
+	parts = append(parts, m.node.Prefix())
+	for _, r := range m.node.Routes() {
+		parts = append(parts, r.Destination, r.Via)
+	}
 	if spec, err := m.machineSpec(made); err != nil {
-		return "", err
+		return nil, err
 	} else if spec != nil {
 		parts = append(append(parts, made.machine.tree, spec.Disk), append(spec.Args(), spec.ImageDirs...)...)
 	}
-	return cache.Fingerprint(parts...), nil
+	return parts, nil
 }
 
 // clear removes what a node left that crashed or is to be replaced. It also removes data that a
@@ -112,6 +123,11 @@ func (m member) start(made artifacts, fingerprint string, first enter.Node) (rec
 		return r, err
 	}
 	defer connection.Close()
+	if m.node.Machine() {
+		if err := checkCables(first); err != nil {
+			return r, err
+		}
+	}
 	if err := m.writeCredentials(); err != nil {
 		return r, err
 	}

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"vnfbench.io/test/lab/internal/config"
 	"vnfbench.io/test/lab/internal/doctor"
 	"vnfbench.io/test/lab/internal/enter"
-	"vnfbench.io/test/lab/internal/machine"
 	"vnfbench.io/test/lab/manifests"
 )
 
@@ -64,7 +62,7 @@ func (l Lab) Up(ctx context.Context) error {
 		}
 		if err := l.follow(ctx, steps); err != nil {
 			if worker.node.Machine() {
-				err = fmt.Errorf("%w\nits serial line is in %s; lab up --hardware=false brings the lab up without it", err, filepath.Join(worker.logDir(), machine.ConsoleLog))
+				return worker.giveUp(ctx, r, err)
 			}
 			return err
 		}

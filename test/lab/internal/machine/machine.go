@@ -10,6 +10,7 @@ package machine
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,12 +129,16 @@ func (m Machine) Args() []string {
 		// Each start appends, so that what a start said that failed stays.
 		"-chardev", "file,id=console,append=on,path="+path.Join(LogPlace, ConsoleLog), "-serial", "chardev:console",
 		"-device", "virtio-rng-pci",
-		// What the machine writes to its disk ends with it.
-		"-drive", "file="+DiskPlace+",format=raw,if=none,id=disk,cache=unsafe,snapshot=on",
+		// What the machine writes to its disk ends with it. Where the computer's disk is full, the machine gets an error,
+		// which its kernel reports: by default QEMU would stop the machine and say nothing.
+		"-drive", "file="+DiskPlace+",format=raw,if=none,id=disk,cache=unsafe,snapshot=on,werror=report,rerror=report",
 		"-device", "virtio-blk-pci,drive=disk",
+		// It can only be read, so that no owner, mode or device of the machine's gets out by it.
 		"-fsdev", "local,id=share,path="+SharePlace+",security_model=none,readonly=on,multidevs=remap",
 		"-device", "virtio-9p-pci,fsdev=share,mount_tag="+ShareTag,
-		"-fsdev", "local,id=log,path="+LogPlace+",security_model=none",
+		// What the machine makes here are plain files of QEMU's user, whatever it asks for: owners, modes and kinds are in
+		// files next to them, which any file system can hold.
+		"-fsdev", "local,id=log,path="+LogPlace+",security_model=mapped-file",
 		"-device", "virtio-9p-pci,fsdev=log,mount_tag="+LogTag,
 		"-netdev", tap("uplink", UplinkTap), "-device", "virtio-net-pci,netdev=uplink,romfile=,mac="+UplinkMAC,
 	)
@@ -155,13 +160,17 @@ func (n NIC) args(i int) []string {
 	}
 }
 
+// FirstTapFD is QEMU's descriptor of the first of Taps; those of the others follow. QEMU opens none by its name: a pod of
+// the first node may have taken it into its network namespace.
+const FirstTapFD = 3
+
 func tap(id, name string) string {
-	return "tap,id=" + id + ",ifname=" + name + ",script=no,downscript=no"
+	return fmt.Sprintf("tap,id=%s,fd=%d", id, FirstTapFD+slices.Index(Taps(), name))
 }
 
-// Taps returns the names of the first node's interfaces that lead to cards.
+// Taps returns the names of the first node's interfaces that lead to the machine: to its uplink, and by cables to cards.
 func Taps() []string {
-	var names []string
+	names := []string{UplinkTap}
 	for _, nic := range NICs {
 		if nic.Tap != "" {
 			names = append(names, nic.Tap)

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -48,22 +47,22 @@ func Boot() error {
 		}
 	}
 	ctx := context.Background() // a machine is switched off, not ended
+	go keepCardsUp(ctx)
 	s := newSupervisor(config.LogDir)
 	go s.reap()
-	var running sync.WaitGroup
+	failed := make(chan error)
 	for _, d := range spec.Node.Daemons() {
-		running.Go(func() {
+		go func() {
 			if d.Name == "kubelet" {
 				if err := importImages(ctx, s, d.Needs); err != nil {
-					slog.Error("Importing images failed", "err", err)
+					failed <- err // pods would wait for their images forever, also the one by which programs are run here
 				}
 			}
 			s.keep(ctx, d)
-		})
+		}()
 	}
 	slog.Info("Machine started", "name", spec.Node.Name())
-	running.Wait()
-	return errors.New("every daemon ended")
+	return <-failed
 }
 
 // mountMachine mounts what the kernel and the initial file system have not mounted.

@@ -128,8 +128,7 @@ func joinBridge(handle *netlink.Handle, name string) error {
 	return nil
 }
 
-// addRoutes gives the interface its address, and routes to the gateway, which does not exist, and to the
-// pods of all nodes that the lab can have.
+// addRoutes gives the interface its address and its routes.
 func addRoutes(n config.Node) error {
 	link, err := netlink.LinkByName(uplink)
 	if err != nil {
@@ -142,15 +141,13 @@ func addRoutes(n config.Node) error {
 	if err := netlink.AddrAdd(link, address); err != nil {
 		return err
 	}
-	routes := []netlink.Route{{LinkIndex: link.Attrs().Index, Gw: net.ParseIP(config.Gateway)}}
-	for _, other := range n.Others() {
-		_, pods, err := net.ParseCIDR(other.PodCIDR())
-		if err != nil {
-			return err
+	for _, r := range n.Routes() {
+		route := netlink.Route{LinkIndex: link.Attrs().Index, Gw: net.ParseIP(r.Via)}
+		if r.Destination != "" {
+			if _, route.Dst, err = net.ParseCIDR(r.Destination); err != nil {
+				return err
+			}
 		}
-		routes = append(routes, netlink.Route{LinkIndex: link.Attrs().Index, Dst: pods, Gw: net.ParseIP(other.IP())})
-	}
-	for _, route := range routes {
 		if err := netlink.RouteAdd(&route); err != nil {
 			return fmt.Errorf("to %v: %w", route.Dst, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -23,8 +24,11 @@ func Supervise() error {
 		unix.CloseOnExec(fd) // the daemons have no use for them
 	}
 	spec, err := readSpec(specPlace)
-	if err == nil {
-		err = connect(spec)
+	s := newSupervisor(config.LogDir)
+	if err == nil && spec.Machine != nil {
+		s.files, err = connectMachine()
+	} else if err == nil {
+		err = connect(spec.Node)
 	}
 	if err != nil {
 		return errors.Join(err, report(err.Error()))
@@ -34,7 +38,6 @@ func Supervise() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	s := newSupervisor(config.LogDir)
 	go s.reap()
 	var running sync.WaitGroup
 	for _, d := range spec.daemons() {
@@ -47,11 +50,7 @@ func Supervise() error {
 }
 
 // connect sets up the node's network, and in node 1 what forwards connections of the machine to the API server.
-func connect(spec Spec) error {
-	n := spec.Node
-	if spec.Machine != nil {
-		return connectMachine()
-	}
+func connect(n config.Node) error {
 	if n.ControlPlane() {
 		if err := setUpNetwork(n, nil); err != nil {
 			return err
@@ -63,10 +62,24 @@ func connect(spec Spec) error {
 	return setUpNetwork(n, first)
 }
 
+// QEMU is the name of the daemon that is the emulated machine.
+const QEMU = "qemu"
+
+// Messages about a daemon that runs no longer, in the log of its node.
+const (
+	daemonEnded = "Daemon ended"
+	notStarted  = "Starting daemon failed"
+)
+
+// ReportsEnd reports whether a line of a node's log says that a daemon ended by itself, or could not be started.
+func ReportsEnd(line, daemon string) bool {
+	return strings.Contains(line, daemonEnded+" name="+daemon+" ") || strings.Contains(line, notStarted+" name="+daemon+" ")
+}
+
 // daemons returns what keeps running next to this program: for a machine that is QEMU, which runs the others.
 func (s Spec) daemons() []config.Daemon {
 	if s.Machine != nil {
-		return []config.Daemon{{Name: "qemu", Args: s.Machine.Args()}}
+		return []config.Daemon{{Name: QEMU, Args: s.Machine.Args()}}
 	}
 	return s.Node.Daemons()
 }
@@ -74,6 +87,8 @@ func (s Spec) daemons() []config.Daemon {
 // A supervisor keeps daemons running and, being process 1, reaps all orphans.
 type supervisor struct {
 	logDir string
+	// files are those that every daemon inherits, from descriptor 3 on.
+	files []*os.File
 	// mu is held while a process starts: it must be known before it is
 	// reaped.
 	mu    sync.Mutex
@@ -96,7 +111,7 @@ func (s *supervisor) keep(ctx context.Context, d config.Daemon) {
 		slog.Info("Starting daemon", "name", d.Name)
 		process, exit, err := s.start(d)
 		if err != nil {
-			slog.Error("Starting daemon failed", "name", d.Name, "err", err)
+			slog.Error(notStarted, "name", d.Name, "err", err)
 		} else if ended := s.watch(ctx, d, process, exit); ended {
 			return
 		}
@@ -116,7 +131,7 @@ const stopTimeout = 5 * time.Second
 func (s *supervisor) watch(ctx context.Context, d config.Daemon, process *os.Process, exit <-chan syscall.WaitStatus) (nodeEnded bool) {
 	select {
 	case status := <-exit:
-		slog.Error("Daemon ended", "name", d.Name, "exitCode", status.ExitStatus(), "signal", status.Signal().String())
+		slog.Error(daemonEnded, "name", d.Name, "exitCode", status.ExitStatus(), "signal", status.Signal().String())
 		return false
 	case <-ctx.Done():
 	}
@@ -158,7 +173,7 @@ func (s *supervisor) start(d config.Daemon) (*os.Process, <-chan syscall.WaitSta
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	process, err := os.StartProcess(path, d.Args, &os.ProcAttr{
-		Dir: "/", Env: os.Environ(), Files: []*os.File{input, log, log},
+		Dir: "/", Env: os.Environ(), Files: append([]*os.File{input, log, log}, s.files...),
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {

@@ -31,7 +31,7 @@ qemu-system-x86_64 \
   -device \
   virtio-rng-pci \
   -drive \
-  file=/srv/disk.img,format=raw,if=none,id=disk,cache=unsafe,snapshot=on \
+  file=/srv/disk.img,format=raw,if=none,id=disk,cache=unsafe,snapshot=on,werror=report,rerror=report \
   -device \
   virtio-blk-pci,drive=disk \
   -fsdev \
@@ -39,11 +39,11 @@ qemu-system-x86_64 \
   -device \
   virtio-9p-pci,fsdev=share,mount_tag=lab \
   -fsdev \
-  local,id=log,path=/var/log/lab,security_model=none \
+  local,id=log,path=/var/log/lab,security_model=mapped-file \
   -device \
   virtio-9p-pci,fsdev=log,mount_tag=log \
   -netdev \
-  tap,id=uplink,ifname=machine,script=no,downscript=no \
+  tap,id=uplink,fd=3 \
   -device \
   virtio-net-pci,netdev=uplink,romfile=,mac=52:54:00:6c:61:62 \
   -netdev \
@@ -71,13 +71,13 @@ qemu-system-x86_64 \
   -device \
   igb,bus=port3,netdev=dut1,romfile=,mac=52:54:00:6e:69:03 \
   -netdev \
-  tap,id=far0,ifname=cable0,script=no,downscript=no \
+  tap,id=far0,fd=4 \
   -device \
   pcie-root-port,id=port4,chassis=5,addr=0x14 \
   -device \
   igb,bus=port4,netdev=far0,romfile=,mac=52:54:00:6e:69:04 \
   -netdev \
-  tap,id=far1,ifname=cable1,script=no,downscript=no \
+  tap,id=far1,fd=5 \
   -device \
   pcie-root-port,id=port5,chassis=6,addr=0x15 \
   -device \

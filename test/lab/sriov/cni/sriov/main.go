@@ -97,6 +97,15 @@ func add(args *skel.CmdArgs) (err error) {
 		return fmt.Errorf("opening the pod's network namespace: %w", err)
 	}
 	defer netns.Close()
+	// Before anything is changed, so that DEL finds it also after an ADD that failed.
+	kept := state{conf.DPDKMode, conf.Master, conf.Vlan, conf.VFID, conf.HostIFNames, args.IfName}
+	if err := utils.SaveNetConf(args.ContainerID, config.DefaultCNIDir, args.IfName, kept); err != nil {
+		return errors.Join(err, forget(statePath(config.DefaultCNIDir, args)))
+	}
+	// The function may have kept what an earlier pod asked for: DEL resets nothing while the physical function is away.
+	if err := clean(conf); err != nil {
+		return err
+	}
 	manager := sriov.NewSriovManager()
 	if err := manager.ApplyVFConfig(conf); err != nil {
 		return err
@@ -104,22 +113,18 @@ func add(args *skel.CmdArgs) (err error) {
 	result := &current.Result{CNIVersion: conf.CNIVersion, Interfaces: []*current.Interface{{Name: args.IfName, Sandbox: netns.Path()}}}
 	if mac != nil {
 		if err := setMAC(conf, mac); err != nil {
-			return errors.Join(err, manager.ResetVFConfig(conf))
+			return errors.Join(err, clean(conf))
 		}
 		result.Interfaces[0].Mac = mac.String()
 	}
 	if !conf.DPDKMode {
 		address, err := manager.SetupVF(conf, args.IfName, args.ContainerID, netns)
 		if err != nil {
-			return errors.Join(err, manager.ResetVFConfig(conf))
+			return errors.Join(err, clean(conf))
 		}
 		if mac == nil {
 			result.Interfaces[0].Mac = address
 		}
-	}
-	kept := state{conf.DPDKMode, conf.Master, conf.Vlan, conf.VFID, conf.HostIFNames, conf.ContIFNames}
-	if err := utils.SaveNetConf(args.ContainerID, config.DefaultCNIDir, args.IfName, kept); err != nil {
-		return err
 	}
 	return types.PrintResult(result, conf.CNIVersion)
 }
@@ -127,13 +132,10 @@ func add(args *skel.CmdArgs) (err error) {
 // macBytes is the length of an Ethernet address.
 const macBytes = 6
 
-// setMAC gives a virtual function its address: on its own interface, if the kernel drives it, and by the physical
-// function, so that no program in the pod can change it. An igb refuses the first once the second was done, until its
-// address for the function is zero again.
+// setMAC gives a virtual function, which is clean, its address: on its own interface, if the kernel drives it, and by the
+// physical function, so that no program in the pod can change it. An igb refuses the first once the second was done, until
+// its address for the function is zero again.
 func setMAC(conf *sriovtypes.NetConf, mac net.HardwareAddr) error {
-	if err := setByPhysicalFunction(conf, make(net.HardwareAddr, macBytes)); err != nil {
-		return err
-	}
 	if !conf.DPDKMode {
 		link, err := netlink.LinkByName(conf.HostIFNames)
 		if err != nil {
@@ -162,34 +164,113 @@ func setByPhysicalFunction(conf *sriovtypes.NetConf, mac net.HardwareAddr) error
 	return nil
 }
 
-// remove takes the virtual function back. What is gone already is no error: DEL may come twice.
-func remove(args *skel.CmdArgs) error {
-	path := filepath.Join(config.DefaultCNIDir, args.ContainerID+"-"+args.IfName)
+// clean takes the tag and the address from a virtual function.
+func clean(conf *sriovtypes.NetConf) error {
+	master, err := netlink.LinkByName(conf.Master)
+	if err != nil {
+		return fmt.Errorf("finding the physical function %q: %w", conf.Master, err)
+	}
+	if err := netlink.LinkSetVfVlan(master, conf.VFID, 0); err != nil {
+		return fmt.Errorf("removing the VLAN tag of VF %d of %s: %w", conf.VFID, conf.Master, err)
+	}
+	return setByPhysicalFunction(conf, make(net.HardwareAddr, macBytes))
+}
+
+// remove takes the virtual function back.
+func remove(args *skel.CmdArgs) error { return takeBack(kernel{}, config.DefaultCNIDir, args) }
+
+// host is what DEL asks of the kernel. Where there is nothing to do, neither returns an error.
+type host interface {
+	// release moves the function's interface from the pod to the node.
+	release(conf *sriovtypes.NetConf, netns, name string) error
+	// reset takes from the function what ADD gave it.
+	reset(conf *sriovtypes.NetConf) error
+}
+
+// takeBack does what is left to do of what ADD did. DEL may come twice, and after one that failed in the middle.
+func takeBack(h host, dir string, args *skel.CmdArgs) error {
+	path := statePath(dir, args)
 	conf, found, err := load(path)
 	if err != nil || !found {
 		return err
 	}
-	manager := sriov.NewSriovManager()
 	if !conf.DPDKMode && args.Netns != "" {
-		netns, err := ns.GetNS(args.Netns)
-		switch gone := (ns.NSPathNotExistErr{}); {
-		case errors.As(err, &gone): // the kernel gave the interface back
-		case err != nil:
-			return fmt.Errorf("opening the pod's network namespace: %w", err)
-		default:
-			defer netns.Close()
-			if err := manager.ReleaseVF(conf, args.IfName, args.ContainerID, netns); err != nil {
-				return err
-			}
+		if err := h.release(conf, args.Netns, args.IfName); err != nil {
+			return err
 		}
 	}
-	if err := errors.Join(manager.ResetVFConfig(conf), setByPhysicalFunction(conf, make(net.HardwareAddr, macBytes))); err != nil {
+	if err := h.reset(conf); err != nil {
 		return err
 	}
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+	return forget(path)
+}
+
+func statePath(dir string, args *skel.CmdArgs) string {
+	return filepath.Join(dir, args.ContainerID+"-"+args.IfName)
+}
+
+// forget removes the file of what ADD kept.
+func forget(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
+}
+
+// kernel is the host of the node.
+type kernel struct{}
+
+func (kernel) release(conf *sriovtypes.NetConf, path, name string) error {
+	netns, err := ns.GetNS(path)
+	var gone ns.NSPathNotExistErr
+	var ended ns.NSPathNotNSErr
+	if errors.As(err, &gone) || errors.As(err, &ended) {
+		return nil // the kernel gave the interface back
+	}
+	if err != nil {
+		return fmt.Errorf("opening the pod's network namespace: %w", err)
+	}
+	defer netns.Close()
+	var found string
+	err = netns.Do(func(ns.NetNS) (err error) {
+		// A DEL that failed may have given the interface its name on the node already.
+		found, err = firstOf(name, conf.HostIFNames)
+		return err
+	})
+	if err != nil || found == "" {
+		return err
+	}
+	return sriov.NewSriovManager().ReleaseVF(conf, found, "", netns)
+}
+
+// firstOf returns the first name that an interface has, or "".
+func firstOf(names ...string) (string, error) {
+	for _, name := range names {
+		_, err := netlink.LinkByName(name)
+		if err == nil {
+			return name, nil
+		}
+		if !isGone(err) {
+			return "", fmt.Errorf("finding the interface %q: %w", name, err)
+		}
+	}
+	return "", nil
+}
+
+func isGone(err error) bool {
+	var gone netlink.LinkNotFoundError
+	return errors.As(err, &gone)
+}
+
+func (kernel) reset(conf *sriovtypes.NetConf) error {
+	if _, err := utils.GetPciAddress(conf.Master, conf.VFID); err != nil {
+		return nil // there is no such function any longer, or its physical function is away: ADD begins with a clean one
+	}
+	err := clean(conf)
+	if isGone(err) {
+		return nil
+	}
+	return err
 }
 
 // check accepts what ADD made.
