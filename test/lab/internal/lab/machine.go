@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"vnfbench.io/test/lab/internal/build"
 	"vnfbench.io/test/lab/internal/cache"
+	"vnfbench.io/test/lab/internal/command"
 	"vnfbench.io/test/lab/internal/config"
 	"vnfbench.io/test/lab/internal/enter"
 	"vnfbench.io/test/lab/internal/image"
@@ -112,6 +114,7 @@ func (m member) machineSpec(made artifacts) (*node.Machine, error) {
 		Machine:   machine.Machine{KVM: abilities.KVM, Release: release},
 		Disk:      made.machine.disk,
 		ImageDirs: []string{made.images, made.machine.images},
+		LoadDir:   m.path(loadName),
 	}, nil
 }
 
@@ -137,6 +140,22 @@ func (m member) machineSteps(first, r record) []step {
 			return pollFor(ctx, machineTimeout, 10*pollInterval, func(ctx context.Context) error { return m.askForPools(ctx, first) })
 		}},
 	}
+}
+
+// loadName is the directory that the machine sees, for archives that it is to import.
+const loadName = "load"
+
+// importShared has the machine import an archive from the directory that it sees: a stream through the kubelet is slower.
+func (m member) importShared(ctx context.Context, r record, archive string) error {
+	shared := m.path(loadName, filepath.Base(archive))
+	if err := os.Remove(shared); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := (command.Command{Args: []string{"cp", "--reflink=auto", archive, shared}}).Run(ctx); err != nil {
+		return err
+	}
+	_, err := m.ctr(r, nil, "images", "import", path.Join(node.LoadPlace, filepath.Base(archive)))
+	return errors.Join(err, os.Remove(shared))
 }
 
 // askForPools returns an error that names a pool of virtual functions that the machine's kubelet does not offer.
