@@ -3,19 +3,27 @@ package e2e
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"vnfbench.io/test/lab/internal/config"
 	"vnfbench.io/test/lab/internal/machine"
 )
 
-// TestHardware checks what the emulated machine offers to pods, and what its kernel says of it.
-func TestHardware(t *testing.T) {
+// needMachine skips a test that has no meaning without the emulated machine.
+func needMachine(t *testing.T) {
+	t.Helper()
 	if os.Getenv("VNFBENCH_E2E_HARDWARE") != "1" {
 		t.Skip("NOT RUN: this lab may be without the emulated machine; make e2e-hardware brings up one with it")
 	}
+}
+
+// TestHardware checks what the emulated machine offers to pods, and what its kernel says of it.
+func TestHardware(t *testing.T) {
+	needMachine(t)
 	name := config.Node{Number: config.MachineNumber}.Name()
 	var object struct {
 		Status struct {
@@ -70,5 +78,70 @@ func TestHardware(t *testing.T) {
 	}
 	if got := on("dmesg | grep -c 'DMAR-IR: Enabled IRQ remapping'"); got == "0" {
 		t.Error("the kernel does not say that it remaps interrupts")
+	}
+}
+
+const (
+	hardwareNamespace = "lab-hardware"
+	// userspaceMAC is the address that the pod of testdata/hardware.yaml asks for.
+	userspaceMAC = "02:00:00:00:03:01"
+)
+
+// TestHardwareUserspace checks what a pod gets that takes a virtual function of vfio-pci: the files of VFIO, its MAC
+// address by the physical function, and the function's PCI address in Multus' report, where KubeVirt reads it.
+func TestHardwareUserspace(t *testing.T) {
+	needMachine(t)
+	name := config.Node{Number: config.MachineNumber}.Name()
+	on := func(script string) string {
+		t.Helper()
+		return strings.TrimSpace(lab(t, "shell", "--node", name, "--", "sh", "-c", script))
+	}
+	inNamespace := func(args ...string) string {
+		t.Helper()
+		return lab(t, append([]string{"kubectl", "--", "--namespace", hardwareNamespace}, args...)...)
+	}
+	const addresses = "/sbin/ip link show dut0"
+	inNamespace("apply", "--filename", filepath.Join("testdata", "hardware.yaml"))
+	t.Cleanup(func() {
+		inNamespace("delete", "namespace", hardwareNamespace, "--timeout=180s")
+		// The kubelet takes a pod down after it is gone from the API.
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Second) {
+			got := on(addresses)
+			if !strings.Contains(got, userspaceMAC) {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("a virtual function keeps the pod's MAC address:\n%s", got)
+			}
+		}
+	})
+	inNamespace("wait", "--for=condition=Ready", "pod/userspace", "--timeout=180s")
+	var networks []struct {
+		Name   string
+		Device struct {
+			PCI struct {
+				Address string `json:"pci-address"`
+			}
+		} `json:"device-info"`
+	}
+	report := inNamespace("get", "pod", "userspace", `--output=jsonpath={.metadata.annotations.k8s\.v1\.cni\.cncf\.io/network-status}`)
+	if err := json.Unmarshal([]byte(report), &networks); err != nil {
+		t.Fatal(err)
+	}
+	var address string
+	for _, network := range networks {
+		if network.Name == hardwareNamespace+"/west" {
+			address = network.Device.PCI.Address
+		}
+	}
+	if address == "" {
+		t.Fatalf("Multus reports no PCI address:\n%s", report)
+	}
+	group := on("basename $(readlink /sys/bus/pci/devices/" + address + "/iommu_group)")
+	if got := strings.Fields(inNamespace("exec", "userspace", "--", "ls", "/dev/vfio")); !slices.Equal(got, []string{group, "vfio"}) {
+		t.Errorf("the pod has %q of VFIO, want the group %s of %s", got, group, address)
+	}
+	if got := on(addresses); strings.Count(got, userspaceMAC) != 1 {
+		t.Errorf("not one virtual function has the MAC address %s:\n%s", userspaceMAC, got)
 	}
 }

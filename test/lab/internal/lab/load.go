@@ -164,16 +164,15 @@ func hashFile(path string) (string, error) {
 // importArchive imports an archive and waits until the kubelet can see its images: containerd's
 // Kubernetes part gets them a moment later.
 func (m member) importArchive(ctx context.Context, r record, archive string, tags []string) (map[string]nodeImage, error) {
-	file, err := os.Open(archive)
-	if err != nil {
-		return nil, fmt.Errorf("importing an archive: %w", err)
+	importInto := m.importStream
+	if m.node.Machine() {
+		importInto = m.importShared
 	}
-	defer file.Close()
-	if _, err := m.ctr(r, file, "images", "import", "-"); err != nil {
+	if err := importInto(ctx, r, archive); err != nil {
 		return nil, fmt.Errorf("importing %q: %w", archive, err)
 	}
 	var present map[string]nodeImage
-	err = poll(ctx, 50*time.Millisecond, func(context.Context) (err error) {
+	err := poll(ctx, 50*time.Millisecond, func(context.Context) (err error) {
 		if present, err = m.listImages(r); err != nil {
 			return err
 		}
@@ -185,6 +184,17 @@ func (m member) importArchive(ctx context.Context, r record, archive string, tag
 		return nil
 	})
 	return present, err
+}
+
+// importStream has containerd import an archive that it reads from this program.
+func (m member) importStream(_ context.Context, r record, archive string) error {
+	file, err := os.Open(archive)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = m.ctr(r, file, "images", "import", "-")
+	return err
 }
 
 // nodeImage is an image as containerd lists it.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"vnfbench.io/test/lab/internal/build"
 	"vnfbench.io/test/lab/internal/cache"
+	"vnfbench.io/test/lab/internal/command"
 	"vnfbench.io/test/lab/internal/config"
 	"vnfbench.io/test/lab/internal/enter"
 	"vnfbench.io/test/lab/internal/image"
@@ -111,6 +113,7 @@ func (m member) machineSpec(made artifacts) (*node.Machine, error) {
 		Machine:   machine.Machine{KVM: kvm.Missing() == nil, Release: release},
 		Disk:      made.machine.disk,
 		ImageDirs: []string{made.images, made.machine.images},
+		LoadDir:   m.path(loadName),
 	}, nil
 }
 
@@ -143,6 +146,22 @@ func (m member) giveUp(ctx context.Context, r record, err error) error {
 		err = errors.Join(err, m.end(ctx, r))
 	}
 	return fmt.Errorf("%w\nlab up starts %s again; lab up --hardware=false brings the lab up without it", err, m.node.Name())
+}
+
+// loadName is the directory that the machine sees, for archives that it is to import.
+const loadName = "load"
+
+// importShared has the machine import an archive from the directory that it sees: a stream through the kubelet is slower.
+func (m member) importShared(ctx context.Context, r record, archive string) error {
+	shared := m.path(loadName, filepath.Base(archive))
+	if err := os.Remove(shared); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := (command.Command{Args: []string{"cp", "--reflink=auto", archive, shared}}).Run(ctx); err != nil {
+		return err
+	}
+	_, err := m.ctr(r, nil, "images", "import", path.Join(node.LoadPlace, filepath.Base(archive)))
+	return errors.Join(err, os.Remove(shared))
 }
 
 // askForPools returns an error that names a pool of virtual functions that the machine's kubelet does not offer.

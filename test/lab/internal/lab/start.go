@@ -56,7 +56,7 @@ func (m member) ingredients(made artifacts) ([]string, error) {
 	if spec, err := m.machineSpec(made); err != nil {
 		return nil, err
 	} else if spec != nil {
-		parts = append(append(parts, made.machine.tree, spec.Disk), append(spec.Args(), spec.ImageDirs...)...)
+		parts = append(append(parts, made.machine.tree, spec.Disk, spec.LoadDir), append(spec.Args(), spec.ImageDirs...)...)
 	}
 	return parts, nil
 }

@@ -53,7 +53,14 @@ type Machine struct {
 	Disk string `json:"disk"`
 	// ImageDirs hold archives of images, which the machine imports when it starts.
 	ImageDirs []string `json:"imageDirs"`
+	// LoadDir takes archives of images that are to be imported later.
+	LoadDir string `json:"loadDir"`
 }
+
+// LoadPlace is LoadDir's place in the machine.
+const LoadPlace = shareDir + "/" + loadName
+
+const loadName = "load"
 
 // Descriptors that the program which starts the node passes on.
 const (

@@ -107,6 +107,7 @@ func machineMounts(spec Spec, specPath string) []mount {
 		mount{spec.Executable, share("lab"), "", bind, ""},
 		mount{specPath, share(machineSpec), "", bind, ""},
 		mount{spec.PKIDir, share("pki"), "", bind, ""},
+		mount{spec.Machine.LoadDir, share(loadName), "", bind, ""},
 	)
 	for i, dir := range spec.Machine.ImageDirs {
 		list = append(list, mount{dir, share(fmt.Sprintf("images/%d", i)), "", bind, ""})
