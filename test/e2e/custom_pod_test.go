@@ -18,28 +18,38 @@ import (
 
 const testpmdImage = "localhost/vnfbench-test/dpdk-testpmd:1"
 
-// testpmd packs Debian's dpdk-testpmd into an image and loads it into the lab: what a user's image is to
+// testpmd packs Debian's dpdk-testpmd, with a shell, into an image and loads it into the lab: what a user's image is to
 // the operator, nothing of this project is in it.
 func testpmd(t *testing.T) {
 	t.Helper()
 	must(t, exec.Command("../scripts/prerequisites.sh", "testpmd").Run())
-	// The bus of virtual devices is one of their libraries: a second file of it would be a second bus.
+	// The buses of PCI and of virtual devices are libraries of theirs: a second file of one would be a second bus.
 	var plugins []string
-	for _, name := range []string{"librte_mempool_ring", "librte_net_af_packet"} {
-		found, err := filepath.Glob("/usr/lib/*/dpdk/pmds-*/" + name + ".so.*.*")
+	for _, pattern := range []string{
+		"/usr/lib/*/dpdk/pmds-*/librte_mempool_ring.so.*.*", "/usr/lib/*/dpdk/pmds-*/librte_net_af_packet.so.*.*", "/usr/lib/*/dpdk/pmds-*/librte_net_e1000.so.*.*",
+		// The C library loads it when a thread is to end.
+		"/lib/*/libgcc_s.so.1",
+	} {
+		found, err := filepath.Glob(pattern)
 		must(t, err)
 		if len(found) == 0 {
-			t.Fatalf("Debian's DPDK has no plugin %s", name)
+			t.Fatalf("there is no %s: is Debian's DPDK whole?", pattern)
 		}
 		plugins = append(plugins, found[0])
 	}
-	files, err := exec.Command("../scripts/program-files.sh", append([]string{"dpdk-testpmd"}, plugins...)...).Output()
-	must(t, err)
+	var files []string
+	for _, program := range [][]string{append([]string{"dpdk-testpmd"}, plugins...), {"sh"}} {
+		out, err := exec.Command("../scripts/program-files.sh", program...).Output()
+		must(t, err)
+		files = append(files, strings.Fields(string(out))...)
+	}
+	slices.Sort(files)
+	files = slices.Compact(files)
 	// EAL makes its folder there.
 	folder := filepath.Join(t.TempDir(), "run")
 	must(t, os.WriteFile(folder, nil, 0o600))
 	archive := filepath.Join(t.TempDir(), "testpmd.tar")
-	arguments := append([]string{"image", "--tag", testpmdImage, "--out", archive, "--entrypoint", `["/usr/bin/dpdk-testpmd"]`, "--user", "0:0", folder + ":/var/run/.keep"}, strings.Fields(string(files))...)
+	arguments := append([]string{"image", "--tag", testpmdImage, "--out", archive, "--entrypoint", `["/usr/bin/dpdk-testpmd"]`, "--user", "0:0", folder + ":/var/run/.keep"}, files...)
 	for _, arguments := range [][]string{arguments, {"load", archive}} {
 		if out, err := exec.Command(os.Getenv("LAB"), arguments...).CombinedOutput(); err != nil {
 			t.Fatalf("lab %s: %v: %s", arguments[0], err, out)

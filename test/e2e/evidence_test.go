@@ -36,7 +36,7 @@ func checkEvidence(t *testing.T, run *v1alpha1.BenchmarkRun) {
 		t.Fatalf("the device is %+v", device)
 	}
 	generator := run.Status.Generator.Fingerprint
-	if generator == nil || generator.Digest != device.Fingerprint.Digest || len(generator.Interfaces) != 2 {
+	if generator == nil || generator.Digest != device.Fingerprint.Digest || len(run.Status.Generator.Interfaces) != 2 {
 		t.Errorf("the generator's node is %+v, the device's %+v, and both are one", generator, device.Fingerprint)
 	}
 }

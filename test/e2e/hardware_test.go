@@ -99,6 +99,7 @@ func measureHardwareIn(t *testing.T, ns, testbed, name, text string, look func()
 	run := ends(t, ns, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	t.Logf("%s from apply to the result", time.Since(applied).Round(time.Second))
 	checkPassesWith(t, run, strings.Count(text, "{name: PDR"))
+	checkSent(t, run)
 	for _, result := range run.Status.Results {
 		for _, goal := range result.Throughput {
 			t.Logf("%s %s: %d frames/s at %s", run.Name, goal.Goal, goal.FramesPerSecond, result.Size)
@@ -122,8 +123,11 @@ const routerOnFunctions = "[{name: r1, function: Router, west: {attachment: SRIO
 // TestHardwareRouter measures a router whose ports, and the generator's, are virtual functions of four cards.
 func TestHardwareRouter(t *testing.T) {
 	needHardware(t)
+	before := cardFrames(t)
 	run := measureHardwareIn(t, namespace(t), hardwareTestbed(virtualFunctions, deviceVirtualFunctions), "router", hardwareRun("router", routerOnFunctions)+hardwareSearch, nil)
 	checkReceiveMode(t, run, "Generic")
+	checkCards(t, run, before)
+	checkPCI(t, run, v1alpha1.PCIFunctionVirtual)
 }
 
 // TestHardwareWholeCards measures a router that has two whole cards, from a generator that has two others.
@@ -131,9 +135,12 @@ func TestHardwareWholeCards(t *testing.T) {
 	needHardware(t)
 	ports := fmt.Sprintf("west: {attachment: HostDevice, hostDevice: {pciAddress: %q}}, east: {attachment: HostDevice, hostDevice: {pciAddress: %q}}", cardAddress(t, "gen0"), cardAddress(t, "gen1"))
 	device := fmt.Sprintf("attachments: [HostDevice], hostDevices: {west: {pciAddress: %q}, east: {pciAddress: %q}}", cardAddress(t, "dut0"), cardAddress(t, "dut1"))
+	before := cardFrames(t)
 	run := measureHardware(t, hardwareTestbed(ports, device), "whole-cards", strings.ReplaceAll(routerOnFunctions, "SRIOV", "HostDevice"))
 	checkReceiveMode(t, run, "Native")
-	for _, name := range []string{"gen0", "gen1", "dut0", "dut1"} {
+	checkCards(t, run, before)
+	checkPCI(t, run, v1alpha1.PCIFunctionPhysical)
+	for _, name := range cards {
 		if got := onHardware(t, "cat /sys/class/net/"+name+"/address"); !strings.HasPrefix(got, "52:54:00:6e:69:") {
 			t.Errorf("%s came back with the MAC address %s", name, got)
 		}
@@ -156,14 +163,16 @@ func flagged(t *testing.T, flags string, flag uint64) bool {
 	return value&flag != 0
 }
 
+// taggedFunctions are virtualFunctions with a tag at each side.
+var taggedFunctions = strings.NewReplacer("gen_west}", "gen_west, vlan: 201}", "gen_east}", "gen_east, vlan: 202}").Replace(virtualFunctions)
+
 // TestHardwareVLAN measures a router whose traffic the cards tag, between virtual functions, and checks that the cards
 // have the tags while it is measured and none afterwards.
 func TestHardwareVLAN(t *testing.T) {
 	needHardware(t)
 	tags := map[string]string{"gen0": "vlan 201,", "dut0": "vlan 201,", "gen1": "vlan 202,", "dut1": "vlan 202,"}
 	link := func(name string) string { return onHardware(t, "/sbin/ip link show "+name) }
-	ports := strings.NewReplacer("gen_west}", "gen_west, vlan: 201}", "gen_east}", "gen_east, vlan: 202}").Replace(virtualFunctions)
-	run := measureHardwareIn(t, namespace(t), hardwareTestbed(ports, deviceVirtualFunctions), "vlan", hardwareRun("vlan", routerOnFunctions), func() {
+	run := measureHardwareIn(t, namespace(t), hardwareTestbed(taggedFunctions, deviceVirtualFunctions), "vlan", hardwareRun("vlan", routerOnFunctions), func() {
 		for name, tag := range tags {
 			if got := link(name); strings.Count(got, tag) != 1 {
 				t.Errorf("not one virtual function of %s has the tag %q:\n%s", name, tag, got)
@@ -212,11 +221,27 @@ func TestHardwareTwoNodes(t *testing.T) {
 	}
 }
 
-// TestHardwareWireGuard measures a pair of gateways, which encrypt in the machine's kernel, on virtual functions.
+// TestHardwareWireGuard measures a pair of gateways, which encrypt in the machine's kernel, on virtual functions: with
+// the largest frames too, whose tunnel packets need the larger MTU of the ports between the two, and once with tags on
+// all three links.
 func TestHardwareWireGuard(t *testing.T) {
+	needHardware(t)
 	const gateway = "{name: %s, function: EncryptionGateway, encryptionGateway: {protocol: WireGuard, implementation: Kernel}, west: {attachment: SRIOV}, east: {attachment: SRIOV}}"
 	chain := "[" + fmt.Sprintf(gateway, "gw-west") + ", " + fmt.Sprintf(gateway, "gw-east") + "]"
-	measureHardware(t, hardwareTestbed(virtualFunctions, deviceVirtualFunctions), "wireguard", chain)
+	for name, test := range map[string]struct {
+		ports, device, sizes string
+		innerVLAN            int
+	}{
+		"wireguard":        {virtualFunctions, deviceVirtualFunctions, "[128, 1518]", 100},
+		"wireguard-tagged": {taggedFunctions, strings.Replace(deviceVirtualFunctions, "sriov: {", "sriov: {firstInnerVLAN: 300, ", 1), "[1518]", 300},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.Replace(hardwareRun(name, chain), "frameBytes: [128]", "frameBytes: "+test.sizes, 1)
+			before := cardFrames(t)
+			run := measureHardwareIn(t, namespace(t), hardwareTestbed(test.ports, test.device), name, text, func() { checkInnerLink(t, test.innerVLAN) })
+			checkCards(t, run, before)
+		})
+	}
 }
 
 // onHardware runs a script on the machine and returns what it wrote.

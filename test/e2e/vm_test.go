@@ -153,16 +153,18 @@ func checkPasses(t *testing.T, run *v1alpha1.BenchmarkRun) {
 // checkPassesWith is checkPasses of a run that has a number of throughput goals too.
 func checkPassesWith(t *testing.T, run *v1alpha1.BenchmarkRun, goals int) {
 	t.Helper()
-	if len(run.Status.Results) != 1 {
-		t.Errorf("%s: %d results", run.Name, len(run.Status.Results))
+	if want := len(run.Spec.Experiment.Traffic.FrameBytes); len(run.Status.Results) != want {
+		t.Errorf("%s: %d results, want %d", run.Name, len(run.Status.Results), want)
 		return
 	}
-	checkResult(t, run.Status.Results[0], goals, 1)
-	for _, load := range run.Status.Results[0].Latency {
-		for _, d := range load.Directions {
-			t.Logf("%s %s: %d of %d frames received, %d ns at p50", run.Name, d.Direction, d.ReceivedFrames, d.SentFrames, d.Latency.P50Nanoseconds)
-			if d.LossPartsPerMillion > 50_000 {
-				t.Errorf("%s %s: %d of a million frames are lost at 100 frames/s", run.Name, d.Direction, d.LossPartsPerMillion)
+	for _, result := range run.Status.Results {
+		checkResult(t, result, goals, 1)
+		for _, load := range result.Latency {
+			for _, d := range load.Directions {
+				t.Logf("%s, %s bytes, %s: %d of %d frames received, %d ns at p50", run.Name, result.Size, d.Direction, d.ReceivedFrames, d.SentFrames, d.Latency.P50Nanoseconds)
+				if d.LossPartsPerMillion > 50_000 {
+					t.Errorf("%s, %s bytes, %s: %d of a million frames are lost at 100 frames/s", run.Name, result.Size, d.Direction, d.LossPartsPerMillion)
+				}
 			}
 		}
 	}

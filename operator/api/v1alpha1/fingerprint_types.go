@@ -3,8 +3,7 @@ package v1alpha1
 // Fingerprint is what figures of a node depend on. An absent field could not be read, or the node
 // has no such thing.
 type Fingerprint struct {
-	// digest of everything else except interfaces: nodes with equal digests are the same
-	// platform.
+	// digest of everything else: nodes with equal digests are the same platform.
 	// +required
 	// +kubebuilder:validation:MaxLength=80
 	Digest string `json:"digest,omitempty"`
@@ -114,11 +113,6 @@ type Fingerprint struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=200
 	Product string `json:"product,omitempty"`
-
-	// interfaces are the measured ports of the generator.
-	// +optional
-	// +kubebuilder:validation:MaxItems=4
-	Interfaces []NetworkInterface `json:"interfaces,omitempty"`
 }
 
 // Vulnerability is one that affects the CPU, and what the kernel does about it.
@@ -187,4 +181,53 @@ type NetworkInterface struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=200
 	RPSCPUMask string `json:"rpsCPUMask,omitempty"`
+
+	// pci is where its device is on the PCI bus. Absent: it has no such device.
+	// +optional
+	PCI *PCIDevice `json:"pci,omitempty"`
 }
+
+// PCIDevice is a PCI device as the node's kernel shows it to the pod. An absent field is not
+// shown, or the device has no such thing.
+type PCIDevice struct {
+	// function is Physical or Virtual with a device that has SR-IOV.
+	// +optional
+	Function PCIFunction `json:"function,omitempty"`
+
+	// physicalFunction is the address of the NIC that a virtual function is of.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	PhysicalFunction string `json:"physicalFunction,omitempty"`
+
+	// numaNode that the device is at.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	NUMANode *int32 `json:"numaNode,omitempty"`
+
+	// iommuGroup is the number of its group.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	IOMMUGroup *int32 `json:"iommuGroup,omitempty"`
+
+	// linkMegatransfersPerSecond is the speed of its PCIe link, of a virtual function that of
+	// its NIC's.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	LinkMegatransfersPerSecond int32 `json:"linkMegatransfersPerSecond,omitempty"`
+
+	// linkLanes is the width of that link.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	LinkLanes int32 `json:"linkLanes,omitempty"`
+}
+
+// PCIFunction says whether a PCI device is a physical function or a virtual one.
+// +kubebuilder:validation:Enum=Physical;Virtual
+type PCIFunction string
+
+const (
+	// PCIFunctionPhysical means that the device can have virtual functions.
+	PCIFunctionPhysical PCIFunction = "Physical"
+	// PCIFunctionVirtual means that the device is one.
+	PCIFunctionVirtual PCIFunction = "Virtual"
+)

@@ -121,6 +121,11 @@ type GeneratorReport struct {
 	// fingerprint of the node that makes the traffic.
 	// +optional
 	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
+
+	// interfaces are what drives the generator's measured ports.
+	// +optional
+	// +kubebuilder:validation:MaxItems=4
+	Interfaces []NetworkInterface `json:"interfaces,omitempty"`
 }
 
 // GeneratorPort is a port of the generator.

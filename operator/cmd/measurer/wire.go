@@ -66,7 +66,7 @@ func readNode(instructions measure.Instructions, log *slog.Logger) *measure.Node
 			log.Info("the kernel has no driver for the port", "error", err.Error())
 			continue
 		}
-		fingerprint.Ports = append(fingerprint.Ports, driver)
+		facts.Ports = append(facts.Ports, driver)
 	}
 	facts.Fingerprint = &fingerprint
 	log.Info("read the node", "fingerprint", fingerprint.Digest, "cpus", facts.CPUs, "onlineCPUs", facts.OnlineCPUs,

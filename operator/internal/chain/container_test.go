@@ -120,6 +120,7 @@ func TestContainersForwardNothingTwice(t *testing.T) {
 				Type   string
 				Sysctl map[string]string
 				MTU    int
+				Args   struct{ CNI struct{ MAC *string } }
 			}
 		}
 		text, _, _ := unstructured.NestedString(network.Object, "spec", "config")
@@ -135,7 +136,8 @@ func TestContainersForwardNothingTwice(t *testing.T) {
 		}
 		found++
 		want := map[string]string{"net.ipv4.conf.all.forwarding": "0"}
-		if last := config.Plugins[len(config.Plugins)-1]; config.Plugins[0].Type != "sriov" || last.Type != "tuning" || last.MTU != 0 || !maps.Equal(last.Sysctl, want) {
+		if last := config.Plugins[len(config.Plugins)-1]; config.Plugins[0].Type != "sriov" || last.Type != "tuning" || last.MTU != 0 || !maps.Equal(last.Sysctl, want) ||
+			last.Args.CNI.MAC == nil || *last.Args.CNI.MAC != "" {
 			t.Errorf("%s", text)
 		}
 	}

@@ -79,6 +79,14 @@ type tuningPlugin struct {
 	Sysctl       map[string]string `json:"sysctl"`
 	MTU          int               `json:"mtu,omitempty"`
 	Capabilities map[string]bool   `json:"capabilities,omitempty"`
+	Args         *tuningArgs       `json:"args,omitempty"`
+}
+
+// tuningArgs outrank what the runtime asks for.
+type tuningArgs struct {
+	CNI struct {
+		MAC string `json:"mac"`
+	} `json:"cni"`
 }
 
 // quietSysctls keep a traffic port silent. The default covers the ports that the driver
@@ -131,8 +139,9 @@ func definition(p *plan.Plan, bridge string, end plan.End, component string, sys
 		Plugins:    plugins(bridge, end, sysctls, withoutInterface(p, end)),
 	}
 	if quiet := podSysctls(p, end); quiet != nil {
-		// The tuning plugin sets them without an interface, but its check fails without one.
-		config.Plugins, config.DisableCheck = append(config.Plugins, tuningPlugin{Type: "tuning", Sysctl: quiet}), true
+		// The tuning plugin sets them without an interface, but its check fails without one, and so does the MAC address that
+		// Multus asks of every plugin: an empty one replaces it.
+		config.Plugins, config.DisableCheck = append(config.Plugins, tuningPlugin{Type: "tuning", Sysctl: quiet, Args: &tuningArgs{}}), true
 	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(NetworkAttachmentDefinition)

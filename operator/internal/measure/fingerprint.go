@@ -4,14 +4,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+
+	"vnfbench.io/operator/api/v1alpha1"
 )
 
 // Fingerprint is everything about a node, apart from its work, that figures depend on. All
 // of it can be read without privileges. A field is empty if it could not be read or the
 // node has no such thing.
 type Fingerprint struct {
-	// Digest is "sha256:" and hexadecimal digits over everything else except Ports: nodes with
-	// equal digests are the same platform.
+	// Digest is "sha256:" and hexadecimal digits over everything else: nodes with equal digests
+	// are the same platform.
 	Digest string `json:"digest"`
 	// CPUModel and Microcode are those of the first processor.
 	CPUModel  string `json:"cpuModel,omitempty"`
@@ -51,9 +53,6 @@ type Fingerprint struct {
 	Hypervisor bool `json:"hypervisor,omitempty"`
 	// Product is the node's maker and name in its firmware (DMI).
 	Product string `json:"product,omitempty"`
-	// Ports are the measured ones that the reader has. They belong to the run and not to the
-	// node, so the digest leaves them out.
-	Ports []PortDriver `json:"ports,omitempty"`
 }
 
 // PortDriver is what drives a network interface (ethtool).
@@ -70,12 +69,29 @@ type PortDriver struct {
 	// RPSCPUMask is the hexadecimal mask of the CPUs that the kernel steers packets to which arrive there, of all
 	// queues; empty where it steers none.
 	RPSCPUMask string `json:"rpsCPUMask,omitempty"`
+	// PCI is nil for an interface that is no PCI device.
+	PCI *PCIDevice `json:"pci,omitempty"`
+}
+
+// PCIDevice is what the kernel shows of a PCI device. What it does not show is the zero value.
+type PCIDevice struct {
+	// Function is empty for a device without SR-IOV.
+	Function v1alpha1.PCIFunction `json:"function,omitempty"`
+	// PhysicalFunction is the address of the device that a virtual function is of.
+	PhysicalFunction string `json:"physicalFunction,omitempty"`
+	// NUMANode and IOMMUGroup are numbers from 0 on.
+	NUMANode   *int32 `json:"numaNode,omitempty"`
+	IOMMUGroup *int32 `json:"iommuGroup,omitempty"`
+	// LinkMegatransfersPerSecond and LinkLanes are the speed and the width of the PCIe link as it is now. Of a virtual
+	// function, they are those of its physical function.
+	LinkMegatransfersPerSecond int32 `json:"linkMegatransfersPerSecond,omitempty"`
+	LinkLanes                  int32 `json:"linkLanes,omitempty"`
 }
 
 // Sealed returns the fingerprint with its digest.
 func (f Fingerprint) Sealed() Fingerprint {
 	bare := f
-	bare.Digest, bare.Ports = "", nil
+	bare.Digest = ""
 	data, err := json.Marshal(bare)
 	if err != nil {
 		// Strings, numbers and maps of them always marshal.

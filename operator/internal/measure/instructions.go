@@ -236,6 +236,8 @@ type NodeFacts struct {
 	ScalingGovernors []string `json:"scalingGovernors,omitempty"`
 	// Fingerprint is that of the whole node; nil if it was not read.
 	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
+	// Ports are the measured ones that the reader has.
+	Ports []PortDriver `json:"ports,omitempty"`
 }
 
 // FailureState is a Failure as it is stored and as the measurer writes it into its

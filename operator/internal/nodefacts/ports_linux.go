@@ -15,8 +15,7 @@ import (
 )
 
 // PortDriver asks the kernel which driver an interface of the calling thread's
-// network namespace has. It needs no privilege. It leaves out speed and queues
-// if the driver does not report them.
+// network namespace has, and reads where its device is. It needs no privilege. It leaves out what is not shown.
 func PortDriver(name string) (measure.PortDriver, error) {
 	kernel, err := ethtool.NewEthtool()
 	if err != nil {
@@ -35,7 +34,8 @@ func PortDriver(name string) (measure.PortDriver, error) {
 	if channels, err := kernel.GetChannels(name); err == nil {
 		out.Queues = int(channels.CombinedCount + max(channels.RxCount, channels.TxCount))
 	}
-	out.RPSCPUMask = steered(os.DirFS("/sys"), name)
+	system := os.DirFS("/sys")
+	out.RPSCPUMask, out.PCI = steered(system, name), PCIDevice(system, out.Bus)
 	return out, nil
 }
 

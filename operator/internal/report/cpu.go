@@ -261,9 +261,6 @@ func fingerprintSection(title string, f v1alpha1.Fingerprint) section {
 	add("Clock source", f.ClockSource)
 	add("Hypervisor", f.Hypervisor)
 	add("Product", f.Product)
-	for _, port := range f.Interfaces {
-		add("Port", portInWords(port))
-	}
 	return s
 }
 

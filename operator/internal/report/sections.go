@@ -264,6 +264,9 @@ func generatorSection(doc Document, l letters) section {
 		add("Its own cost", count(g.FrameCostNanoseconds)+" ns of a core for each small frame")
 	}
 	add("Way to the device", hopInWords(g))
+	for _, port := range g.Interfaces {
+		add("Interface", interfaceInWords(port))
+	}
 	for _, port := range g.Ports {
 		add("Port "+port.Name, generatorPortInWords(port, l))
 	}

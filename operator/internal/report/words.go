@@ -18,9 +18,9 @@ func programInWords(program *v1alpha1.Program) string {
 	return strings.TrimSpace(string(program.Name) + " " + program.Version)
 }
 
-// portInWords returns a line such as "west: ice, firmware 4.40, at 0000:3b:00.0,
-// 100000 Mbit/s, 8 queues, packets steered to CPUs f0".
-func portInWords(port v1alpha1.NetworkInterface) string {
+// interfaceInWords returns a line such as "west: ice, firmware 4.40, at 0000:3b:00.0,
+// 100000 Mbit/s, 8 queues, packets steered to CPUs f0, NUMA node 0".
+func interfaceInWords(port v1alpha1.NetworkInterface) string {
 	line := port.Name + ": " + orNone(port.Driver)
 	if port.FirmwareVersion != "" {
 		line += ", firmware " + port.FirmwareVersion
@@ -36,6 +36,34 @@ func portInWords(port v1alpha1.NetworkInterface) string {
 	}
 	if port.RPSCPUMask != "" {
 		line += ", packets steered to CPUs " + port.RPSCPUMask
+	}
+	return line + pciInWords(port.PCI)
+}
+
+// pciInWords returns what follows a port, such as ", virtual function of 0000:3b:00.0, NUMA node 0, IOMMU group 81,
+// PCIe at 8 GT/s, 16 lanes".
+func pciInWords(d *v1alpha1.PCIDevice) string {
+	if d == nil {
+		return ""
+	}
+	var line string
+	switch d.Function {
+	case v1alpha1.PCIFunctionVirtual:
+		line += ", virtual function of " + orNone(d.PhysicalFunction)
+	case v1alpha1.PCIFunctionPhysical:
+		line += ", physical function"
+	}
+	if d.NUMANode != nil {
+		line += fmt.Sprintf(", NUMA node %d", *d.NUMANode)
+	}
+	if d.IOMMUGroup != nil {
+		line += fmt.Sprintf(", IOMMU group %d", *d.IOMMUGroup)
+	}
+	if d.LinkMegatransfersPerSecond > 0 {
+		line += fmt.Sprintf(", PCIe at %g GT/s", float64(d.LinkMegatransfersPerSecond)/1000)
+	}
+	if d.LinkLanes > 0 {
+		line += fmt.Sprintf(", %d lanes", d.LinkLanes)
 	}
 	return line
 }

@@ -11,10 +11,16 @@ func TestFactsInWords(t *testing.T) {
 		"":           programInWords(nil),
 		"iperf3":     programInWords(&v1alpha1.Program{Name: v1alpha1.ProgramIperf3}),
 		"TRex v3.08": programInWords(&v1alpha1.Program{Name: v1alpha1.ProgramTRex, Version: "v3.08"}),
-		"east: veth": portInWords(v1alpha1.NetworkInterface{Name: "east", Driver: "veth"}),
-		"west: ice, firmware 4.40, at 0000:3b:00.0, 100000 Mbit/s, 8 queues, packets steered to CPUs f0": portInWords(v1alpha1.NetworkInterface{
+		"east: veth": interfaceInWords(v1alpha1.NetworkInterface{Name: "east", Driver: "veth"}),
+		"west: ice, firmware 4.40, at 0000:3b:00.0, 100000 Mbit/s, 8 queues, packets steered to CPUs f0": interfaceInWords(v1alpha1.NetworkInterface{
 			Name: "west", Driver: "ice", FirmwareVersion: "4.40", BusAddress: "0000:3b:00.0", SpeedMegabitsPerSecond: 100_000, Queues: 8, RPSCPUMask: "f0",
 		}),
+		"west: iavf, virtual function of 0000:3b:00.0, NUMA node 0, IOMMU group 81, PCIe at 2.5 GT/s, 16 lanes": interfaceInWords(v1alpha1.NetworkInterface{
+			Name: "west", Driver: "iavf", PCI: &v1alpha1.PCIDevice{
+				Function: v1alpha1.PCIFunctionVirtual, PhysicalFunction: "0000:3b:00.0", NUMANode: new(int32(0)), IOMMUGroup: new(int32(81)), LinkMegatransfersPerSecond: 2500, LinkLanes: 16,
+			},
+		}),
+		"west: ice, physical function": interfaceInWords(v1alpha1.NetworkInterface{Name: "west", Driver: "ice", PCI: &v1alpha1.PCIDevice{Function: v1alpha1.PCIFunctionPhysical}}),
 		"virtio-net-pci 02:00:00:00:00:01, tap with vhost, 2 queues": nicInWords(v1alpha1.DomainInterface{
 			Model: "virtio-net-pci", MACAddress: "02:00:00:00:00:01", Backend: "tap", Vhost: "Enabled", Queues: 2,
 		}),

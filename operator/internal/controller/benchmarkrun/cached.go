@@ -62,18 +62,10 @@ func cachedRun(run *v1alpha1.BenchmarkRun) *v1alpha1.BenchmarkRun {
 		StartTime: before.StartTime, CompletionTime: before.CompletionTime, Plan: before.Plan, ResultsRef: before.ResultsRef,
 	}
 	if g := before.Generator; g != nil {
-		run.Status.Generator = &v1alpha1.GeneratorReport{Calibration: g.Calibration, Fingerprint: ofNode(g.Fingerprint)}
+		run.Status.Generator = &v1alpha1.GeneratorReport{Calibration: g.Calibration, Fingerprint: g.Fingerprint}
 	}
 	if d := before.Device; d != nil && d.Fingerprint != nil {
-		run.Status.Device = &v1alpha1.DeviceReport{Fingerprint: ofNode(d.Fingerprint)}
+		run.Status.Device = &v1alpha1.DeviceReport{Fingerprint: d.Fingerprint}
 	}
 	return run
-}
-
-// ofNode returns a fingerprint without the run's ports, which a testbed's status does not have.
-func ofNode(f *v1alpha1.Fingerprint) *v1alpha1.Fingerprint {
-	if f != nil {
-		f.Interfaces = nil
-	}
-	return f
 }

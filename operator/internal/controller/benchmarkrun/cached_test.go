@@ -38,7 +38,7 @@ func TestCached(t *testing.T) {
 		run.Status.Plan, run.Status.ResultsRef = &v1alpha1.PlanSummary{DeviceNode: "a"}, &v1alpha1.LocalReference{Name: "results"}
 		run.Status.Results, run.Status.Warnings = ndr(1), []v1alpha1.Warning{{Code: "x"}}
 		run.Status.Generator = &v1alpha1.GeneratorReport{
-			Calibration: []v1alpha1.CalibrationFrame{{Size: "64"}}, Fingerprint: &v1alpha1.Fingerprint{Digest: "g", Interfaces: []v1alpha1.NetworkInterface{{}}}, Log: []string{"line"},
+			Calibration: []v1alpha1.CalibrationFrame{{Size: "64"}}, Fingerprint: &v1alpha1.Fingerprint{Digest: "g"}, Interfaces: []v1alpha1.NetworkInterface{{}}, Log: []string{"line"},
 		}
 		run.Status.Device = &v1alpha1.DeviceReport{Fingerprint: &v1alpha1.Fingerprint{Digest: "d"}}
 		return run
@@ -54,7 +54,7 @@ func TestCached(t *testing.T) {
 
 	want := withOwnMeta(full(verdict))
 	want.Status.Results, want.Status.Warnings, want.Status.Generator.Log = nil, nil, nil
-	want.Status.Generator.Fingerprint.Interfaces = nil
+	want.Status.Generator.Interfaces = nil
 	want.Spec.Experiment.Traffic, want.Spec.Experiment.Measurements, want.Spec.Experiment.Acceptance = v1alpha1.Traffic{}, v1alpha1.Measurements{}, nil
 	got := cached(t, full(verdict))
 	if diff := cmp.Diff(want, got); diff != "" {

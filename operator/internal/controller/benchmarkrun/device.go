@@ -64,13 +64,33 @@ func fingerprintOf(f *measure.Fingerprint) *v1alpha1.Fingerprint {
 	for _, size := range first(slices.Sorted(maps.Keys(f.Hugepages)), maxFallbacks) {
 		out.HugepagePools = append(out.HugepagePools, v1alpha1.HugepagePool{SizeKibibytes: int64(size), Pages: int64(f.Hugepages[size])})
 	}
-	for _, port := range first(f.Ports, maxPorts) {
-		out.Interfaces = append(out.Interfaces, v1alpha1.NetworkInterface{
+	return out
+}
+
+// interfacesOf returns what drives the generator's ports.
+func interfacesOf(ports []measure.PortDriver) []v1alpha1.NetworkInterface {
+	var out []v1alpha1.NetworkInterface
+	for _, port := range first(ports, maxPorts) {
+		out = append(out, v1alpha1.NetworkInterface{
 			Name: excerpt.Line(port.Interface, maxKeywordBytes), Driver: excerpt.Line(port.Driver, maxKeywordBytes),
 			FirmwareVersion: excerpt.Line(port.Firmware, maxKeywordBytes), BusAddress: excerpt.Line(port.Bus, maxKeywordBytes),
 			SpeedMegabitsPerSecond: port.SpeedMegabitsPerSecond, Queues: int32(port.Queues),
-			RPSCPUMask: excerpt.Line(port.RPSCPUMask, maxTextBytes),
+			RPSCPUMask: excerpt.Line(port.RPSCPUMask, maxTextBytes), PCI: pciOf(port.PCI),
 		})
+	}
+	return out
+}
+
+func pciOf(d *measure.PCIDevice) *v1alpha1.PCIDevice {
+	if d == nil {
+		return nil
+	}
+	out := &v1alpha1.PCIDevice{
+		PhysicalFunction: excerpt.Line(d.PhysicalFunction, maxKeywordBytes), NUMANode: d.NUMANode, IOMMUGroup: d.IOMMUGroup,
+		LinkMegatransfersPerSecond: d.LinkMegatransfersPerSecond, LinkLanes: d.LinkLanes,
+	}
+	if d.Function == v1alpha1.PCIFunctionPhysical || d.Function == v1alpha1.PCIFunctionVirtual {
+		out.Function = d.Function
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package benchmarkrun
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,6 @@ func TestDeviceReport(t *testing.T) {
 		Node: &measure.NodeFacts{Fingerprint: &measure.Fingerprint{
 			Digest: "sha256:1", CPUModel: "a CPU", CPUs: 4, Turbo: "Disabled", Hypervisor: true,
 			Mitigations: map[string]string{"b": "two", "a": "one"}, Hugepages: map[int]int{2048: 512, 1048576: 4},
-			Ports: []measure.PortDriver{{Interface: "west", Driver: "ice", Firmware: "4.40", Bus: "0000:3b:00.0", SpeedMegabitsPerSecond: 100_000, Queues: 8, RPSCPUMask: "f0"}, {Interface: "east", Driver: "veth"}},
 		}},
 		Domains: []measure.Domain{
 			{Name: "somebody_else"},
@@ -46,10 +46,6 @@ func TestDeviceReport(t *testing.T) {
 			Digest: "sha256:1", CPUModel: "a CPU", CPUs: 4, Turbo: "Disabled", Hypervisor: "Present",
 			Vulnerabilities: []v1alpha1.Vulnerability{{Name: "a", State: "one"}, {Name: "b", State: "two"}},
 			HugepagePools:   []v1alpha1.HugepagePool{{SizeKibibytes: 2048, Pages: 512}, {SizeKibibytes: 1048576, Pages: 4}},
-			Interfaces: []v1alpha1.NetworkInterface{
-				{Name: "west", Driver: "ice", FirmwareVersion: "4.40", BusAddress: "0000:3b:00.0", SpeedMegabitsPerSecond: 100_000, Queues: 8, RPSCPUMask: "f0"},
-				{Name: "east", Driver: "veth"},
-			},
 		},
 		Domains: []v1alpha1.DomainReport{{
 			Function: "one", Accelerator: "kvm", MachineType: "q35", CPUModel: "host", VCPUs: 2, MemoryBacking: "Hugepages", HugepageKibibytes: new(int64(7)),
@@ -85,16 +81,38 @@ func TestFingerprintIsBounded(t *testing.T) {
 		f.ScalingGovernors = append(f.ScalingGovernors, long)
 		f.Mitigations[fmt.Sprint(i, long)] = long
 		f.Hugepages[i+1] = i + 1
-		f.Ports = append(f.Ports, measure.PortDriver{Interface: long, Driver: long, Firmware: long, Bus: long})
 	}
 	got := fingerprintOf(&f)
 	if len(got.Digest) > 80 || len(got.CPUModel) > 200 || len(got.Kernel) > 200 || got.Turbo != "" ||
 		len(got.KernelParameters) > 32 || len(got.KernelParameters[0]) > 200 || len(got.ScalingGovernors) > 8 ||
-		len(got.Vulnerabilities) > 32 || len(got.Vulnerabilities[0].Name) > 200 || len(got.Vulnerabilities[0].State) > 200 || len(got.HugepagePools) > 8 || len(got.Interfaces) > 4 ||
-		len(got.Interfaces[0].Name) > 32 || len(got.Interfaces[0].Driver) > 32 || len(got.Interfaces[0].FirmwareVersion) > 32 || len(got.Interfaces[0].BusAddress) > 32 {
+		len(got.Vulnerabilities) > 32 || len(got.Vulnerabilities[0].Name) > 200 || len(got.Vulnerabilities[0].State) > 200 || len(got.HugepagePools) > 8 {
 		t.Errorf("%+v", got)
 	}
 	if fingerprintOf(nil) != nil {
 		t.Error("a fingerprint of nothing")
+	}
+}
+
+// TestInterfaces checks what the status holds of the generator's ports, and that it is bounded.
+func TestInterfaces(t *testing.T) {
+	got := interfacesOf([]measure.PortDriver{
+		{Interface: "west", Driver: "iavf", Firmware: "4.40", Bus: "0000:3b:02.0", SpeedMegabitsPerSecond: 100_000, Queues: 8, RPSCPUMask: "f0", PCI: &measure.PCIDevice{
+			Function: v1alpha1.PCIFunctionVirtual, PhysicalFunction: "0000:3b:00.0", NUMANode: new(int32(0)), IOMMUGroup: new(int32(81)), LinkMegatransfersPerSecond: 8000, LinkLanes: 16,
+		}},
+		{Interface: "east", Driver: "veth"},
+	})
+	want := []v1alpha1.NetworkInterface{
+		{Name: "west", Driver: "iavf", FirmwareVersion: "4.40", BusAddress: "0000:3b:02.0", SpeedMegabitsPerSecond: 100_000, Queues: 8, RPSCPUMask: "f0", PCI: &v1alpha1.PCIDevice{
+			Function: v1alpha1.PCIFunctionVirtual, PhysicalFunction: "0000:3b:00.0", NUMANode: new(int32(0)), IOMMUGroup: new(int32(81)), LinkMegatransfersPerSecond: 8000, LinkLanes: 16,
+		}},
+		{Name: "east", Driver: "veth"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	long := strings.Repeat("ä ", 600)
+	got = interfacesOf(slices.Repeat([]measure.PortDriver{{Interface: long, Driver: long, Firmware: long, Bus: long, PCI: &measure.PCIDevice{PhysicalFunction: long}}}, 100))
+	if len(got) > 4 || len(got[0].Name) > 32 || len(got[0].Driver) > 32 || len(got[0].FirmwareVersion) > 32 || len(got[0].BusAddress) > 32 || len(got[0].PCI.PhysicalFunction) > 32 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -25,7 +25,7 @@ func TestNodeBecomesWarnings(t *testing.T) {
 				Interface: "west0", RefusedFrames: measure.RefusedUnproven, InterruptMicroseconds: new(int64(3)), AdaptiveInterrupts: true,
 				NextHop: netip.MustParseAddr("198.18.0.2"), NextHopMAC: "02:00:00:00:00:05",
 			}}},
-		Node: &measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}},
+		Node: &measure.NodeFacts{CPUs: []int{0, 1}, OnlineCPUs: 2, ScalingGovernors: []string{"powersave"}, Ports: []measure.PortDriver{{Interface: "west", Driver: "veth"}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestNodeBecomesWarnings(t *testing.T) {
 	after := summarize(s, decide(s))
 	if g := after.Generator; g == nil || g.CPUs != 2 || g.IsolatedCPUs != 0 || len(g.ScalingGovernors) != 1 || g.Scheduling != "RealTime" ||
 		g.Hop != string(measure.HopInline) || !strings.Contains(g.HopReason, "frames pass over a bridge") || g.RingFrames != 256 || g.FrameCostNanoseconds != 68 ||
-		len(g.Ports) != 1 || !reflect.DeepEqual(g.Ports[0], v1alpha1.GeneratorPort{
+		len(g.Interfaces) != 1 || g.Interfaces[0].Driver != "veth" || len(g.Ports) != 1 || !reflect.DeepEqual(g.Ports[0], v1alpha1.GeneratorPort{
 		Name: "west0", RefusedFrames: "Unproven", InterruptMicroseconds: new(int64(3)), AdaptiveInterrupts: true,
 		NextHop: "198.18.0.2", NextHopMACAddress: "02:00:00:00:00:05"}) {
 		t.Errorf("the generator's report is %+v", g)

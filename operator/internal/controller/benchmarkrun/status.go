@@ -198,7 +198,7 @@ func (w *writer) generator() *v1alpha1.GeneratorReport {
 		for _, governor := range first(m.ScalingGovernors, maxFallbacks) {
 			report.ScalingGovernors = append(report.ScalingGovernors, excerpt.Line(governor, maxKeywordBytes))
 		}
-		report.Fingerprint = fingerprintOf(m.Fingerprint)
+		report.Fingerprint, report.Interfaces = fingerprintOf(m.Fingerprint), interfacesOf(m.Ports)
 	}
 	for _, port := range description.Ports {
 		found := v1alpha1.GeneratorPort{

@@ -175,10 +175,6 @@ func (s *scope) fingerprints(nodes []v1alpha1.TestbedNode) []v1alpha1.TestbedNod
 				node.Fingerprint, latest = found.DeepCopy(), status.StartTime.Time
 			}
 		}
-		if node.Fingerprint != nil {
-			// Ports belong to the run and not to the node.
-			node.Fingerprint.Interfaces = nil
-		}
 	}
 	return nodes
 }

@@ -136,8 +136,8 @@ func (o *Opener) serve(ctx context.Context, c server.Config) (runningServer, err
 		return nil, err
 	}
 	o.running, o.serves = running, c
-	if o.config.Node != nil && o.config.Node.Fingerprint != nil {
-		o.config.Node.Fingerprint.Ports = running.Ports()
+	if o.config.Node != nil {
+		o.config.Node.Ports = running.Ports()
 	}
 	return running, nil
 }

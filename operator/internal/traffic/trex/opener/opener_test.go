@@ -94,7 +94,7 @@ func TestOneServerAtATime(t *testing.T) {
 	var last *fakeServer
 	noWay := errors.New("no way through")
 	ways := []error{nil, noWay, noWay, nil}
-	facts := &measure.NodeFacts{Fingerprint: &measure.Fingerprint{}}
+	facts := &measure.NodeFacts{}
 	paths := &Opener{
 		config: measure.OpenerConfig{Node: facts},
 		start: func(_ context.Context, c server.Config) (runningServer, error) {
@@ -136,7 +136,7 @@ func TestOneServerAtATime(t *testing.T) {
 	if got := chain.(measure.Logger).Log(); len(got) != 1 || got[0] != "chain says so" {
 		t.Errorf("the log is %q", got)
 	}
-	if got := facts.Fingerprint.Ports; len(got) != 1 || got[0].Interface != "chain" {
+	if got := facts.Ports; len(got) != 1 || got[0].Interface != "chain" {
 		t.Errorf("the node has ports %+v", got)
 	}
 	if err := errors.Join(chain.Close(), paths.Close()); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"vnfbench.io/operator/internal/measure"
 	"vnfbench.io/operator/internal/nodefacts"
 	"vnfbench.io/operator/internal/proc"
 )
@@ -80,6 +81,8 @@ type Device struct {
 	VirtualFunction bool
 	// IOMMUGroup is the file below /dev/vfio that represents it; empty if there is none.
 	IOMMUGroup string
+	// PCI is the rest that the node shows of it.
+	PCI *measure.PCIDevice
 }
 
 // Attachment is one entry of the network-status annotation (Network Plumbing
@@ -267,6 +270,11 @@ func pciVariables(environment []string) map[string]string {
 func devices(root fs.FS) map[string]Device {
 	const folder = "sys/bus/pci/devices"
 	found := map[string]Device{}
+	system, err := fs.Sub(root, "sys")
+	if err != nil {
+		// "sys" is a valid path.
+		panic(err)
+	}
 	for _, address := range names(root, folder) {
 		at := path.Join(folder, address)
 		if !strings.HasPrefix(text(root, path.Join(at, "class")), "0x02") {
@@ -279,8 +287,9 @@ func devices(root fs.FS) map[string]Device {
 		_, err = fs.ReadLink(root, path.Join(at, "physfn"))
 		found[address] = Device{
 			Vendor: identifier(root, path.Join(at, "vendor")), Model: identifier(root, path.Join(at, "device")),
-			Driver: linkName(root, path.Join(at, "driver")), Node: node,
-			VirtualFunction: err == nil, IOMMUGroup: linkName(root, path.Join(at, "iommu_group")),
+			Driver: nodefacts.LinkName(root, path.Join(at, "driver")), Node: node,
+			VirtualFunction: err == nil, IOMMUGroup: nodefacts.LinkName(root, path.Join(at, "iommu_group")),
+			PCI: nodefacts.PCIDevice(system, address),
 		}
 	}
 	return found
@@ -289,15 +298,6 @@ func devices(root fs.FS) map[string]Device {
 func identifier(root fs.FS, name string) uint16 {
 	number, _ := strconv.ParseUint(strings.TrimPrefix(text(root, name), "0x"), 16, 16)
 	return uint16(number)
-}
-
-// linkName returns the last part of a link's target, or "".
-func linkName(root fs.FS, name string) string {
-	target, err := fs.ReadLink(root, name)
-	if err != nil {
-		return ""
-	}
-	return path.Base(target)
 }
 
 // cpuNodes returns the NUMA nodes of the CPUs; a CPU that is in none is on node 0.

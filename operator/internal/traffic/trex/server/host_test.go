@@ -9,6 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/operator/internal/measure"
 )
 
 // tree makes files by their names; a text that begins with "->" is a link.
@@ -74,8 +77,10 @@ func TestReadTree(t *testing.T) {
 		},
 		Attachments: []Attachment{{Interface: "eth0"}, west},
 		Devices: map[string]Device{
-			"0000:3b:02.0": {Vendor: vendorIntel, Model: 0x154c, Driver: driverVFIO, Node: 1, VirtualFunction: true, IOMMUGroup: "81"},
-			"0000:5e:00.0": {Vendor: 0x15b3, Model: 0x1017, Driver: driverMLX5},
+			"0000:3b:02.0": {Vendor: vendorIntel, Model: 0x154c, Driver: driverVFIO, Node: 1, VirtualFunction: true, IOMMUGroup: "81", PCI: &measure.PCIDevice{
+				Function: v1alpha1.PCIFunctionVirtual, PhysicalFunction: "0000:3b:00.0", NUMANode: new(int32(1)), IOMMUGroup: new(int32(81)),
+			}},
+			"0000:5e:00.0": {Vendor: 0x15b3, Model: 0x1017, Driver: driverMLX5, PCI: &measure.PCIDevice{}},
 		},
 		VFIO: []string{"81", "vfio"}, Verbs: []string{"uverbs0"},
 	}

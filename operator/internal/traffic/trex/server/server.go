@@ -260,7 +260,7 @@ func portDrivers(ports [2]trexPort) []measure.PortDriver {
 	for _, port := range ports {
 		driver, err := nodefacts.PortDriver(port.name)
 		if err != nil {
-			driver = measure.PortDriver{Interface: port.name, Driver: port.device.Driver, Bus: port.address}
+			driver = measure.PortDriver{Interface: port.name, Driver: port.device.Driver, Bus: port.address, PCI: port.device.PCI}
 		}
 		list = append(list, driver)
 	}

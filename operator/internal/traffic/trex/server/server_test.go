@@ -387,11 +387,11 @@ func TestWaitForNetworkStatus(t *testing.T) {
 // A device that the kernel has released has no interface to ask.
 func TestPortDrivers(t *testing.T) {
 	got := portDrivers([2]trexPort{
-		{name: "no-such-west", address: westAddress, device: Device{Driver: driverVFIO}},
+		{name: "no-such-west", address: westAddress, device: Device{Driver: driverVFIO, PCI: &measure.PCIDevice{Function: v1alpha1.PCIFunctionVirtual}}},
 		{name: "no-such-east", address: eastAddress, device: Device{Driver: driverVFIO}},
 	})
 	want := []measure.PortDriver{
-		{Interface: "no-such-west", Driver: driverVFIO, Bus: westAddress},
+		{Interface: "no-such-west", Driver: driverVFIO, Bus: westAddress, PCI: &measure.PCIDevice{Function: v1alpha1.PCIFunctionVirtual}},
 		{Interface: "no-such-east", Driver: driverVFIO, Bus: eastAddress},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
