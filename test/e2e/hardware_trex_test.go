@@ -13,10 +13,10 @@ func trexNetwork(side string) string {
 	return fmt.Sprintf(`apiVersion: k8s.cni.cncf.io/v1
 kind: NetworkAttachmentDefinition
 metadata:
-  name: trex-%[1]s
+  name: %[1]s-generator
   annotations: {k8s.v1.cni.cncf.io/resourceName: openshift.io/trex_%[1]s}
 spec:
-  config: '{"cniVersion": "1.0.0", "name": "trex-%[1]s", "type": "host-device"}'`, side)
+  config: '{"cniVersion": "1.0.0", "name": "%[1]s-generator", "type": "host-device"}'`, side)
 }
 
 // TestHardwareTRex measures a router on virtual functions from a TRex that drives two whole cards by DPDK, through
@@ -27,15 +27,12 @@ func TestHardwareTRex(t *testing.T) {
 	if image == "" {
 		t.Skip("NOT RUN: no TRex was tried. Bring one: make e2e-hardware TREX_TARBALL=v3.08.tar.gz TREX_SHA256=...")
 	}
-	networks := namespace(t)
-	apply(t, networks, trexNetwork("west"))
-	apply(t, networks, trexNetwork("east"))
-	const port = "%[1]s: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: trex-%[1]s, namespace: %[2]s}}}"
-	testbed := hardwareTestbed(fmt.Sprintf(port, "west", networks)+", "+fmt.Sprintf(port, "east", networks), deviceVirtualFunctions)
+	ns, networks := namespace(t), namespace(t) // nothing is to be left in the first
+	testbed := hardwareTestbed(existingNetworks(t, networks, trexNetwork, "dut"), "attachments: [Veth]")
 	testbed = strings.Replace(testbed, `cpu: "1"}`, fmt.Sprintf(`cpu: "4", driver: TRex, image: %s, trex: {hugepages: {memory: 1Gi, pageSize: 2Mi}}}`, image), 1)
-	run := measureHardware(t, testbed, "trex", routerOnFunctions)
+	run := measureHardwareIn(t, ns, testbed, "trex", hardwareRun("trex", routerOnNetworks), nil)
+	checkReceiveMode(t, run, "Software")
 	if g := run.Status.Generator; g.TransmitPath != "DPDK" {
 		t.Errorf("the transmit path is %q, want DPDK: %+v", g.TransmitPath, g)
 	}
-	checkReceiveMode(t, run, "Hardware")
 }
