@@ -227,6 +227,9 @@ func (d *Driver) describe() {
 		Driver: "TRex", TransmitPath: d.config.Settings.Mode, ReceiveMode: hardwareReceive, Threads: d.info.Cores,
 		Fallbacks: append([]string(nil), d.config.Notes...),
 	}
+	if d.config.Software {
+		d.description.ReceiveMode = softwareReceive
+	}
 	for _, name := range slices.Sorted(maps.Keys(d.forced)) {
 		note("port %q belonged to another session of TRex and was taken from it by force", name)
 	}
