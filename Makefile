@@ -170,8 +170,8 @@ e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with 
 e2e-nodes: $(LAB) $(HELM) ## Run the tests that need two nodes, in a lab with a second one: placement, images, the loss of a node, an operator on each.
 	@LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) NAMESPACE=$(NAMESPACE) TESTS='$(NODES_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-nodes.sh
 
-e2e-hardware: $(LAB) ## Run the tests that need network cards with virtual functions, in a lab with an emulated machine.
-	@LAB=$(LAB) BIN=$(BIN) TESTS='$(HARDWARE_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-extended.sh hardware
+e2e-hardware: $(LAB) ## Run the tests that need network cards with virtual functions, in a lab with an emulated machine. TREX_TARBALL and TREX_SHA256: with TRex too.
+	@LAB=$(LAB) BIN=$(BIN) TESTS='$(HARDWARE_TESTS)' MAKE='$(MAKE)' TREX_TARBALL='$(TREX_TARBALL)' TREX_SHA256='$(TREX_SHA256)' test/scripts/e2e-extended.sh hardware
 
 e2e-flux: $(LAB) $(KUSTOMIZE) ## Let Flux, built from its Go modules, follow a repository with config/gitops in the lab; replaces an operator that is installed there.
 	@LAB=$(LAB) BIN=$(BIN) KUSTOMIZE=$(KUSTOMIZE) IMAGES='$(IMAGES)' MAKE='$(MAKE)' test/scripts/e2e-flux.sh

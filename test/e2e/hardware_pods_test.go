@@ -55,8 +55,10 @@ func TestHardwareCustomContainer(t *testing.T) {
 	if g := run.Status.Generator; g.CPUs != 1 || g.IsolatedCPUs != 1 {
 		t.Errorf("the generator has %d CPUs, %d of them isolated; it asked for one", g.CPUs, g.IsolatedCPUs)
 	}
+	pages, err := strconv.ParseInt(onHardware(t, "cat /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"), 10, 64)
+	must(t, err)
 	for _, f := range []*v1alpha1.Fingerprint{run.Status.Generator.Fingerprint, run.Status.Device.Fingerprint} {
-		if f.IsolatedCPUs != isolatedCPUs(t) || !slices.Equal(f.HugepagePools, []v1alpha1.HugepagePool{{SizeKibibytes: 2048, Pages: 128}}) {
+		if f.IsolatedCPUs != isolatedCPUs(t) || !slices.Equal(f.HugepagePools, []v1alpha1.HugepagePool{{SizeKibibytes: 2048, Pages: pages}}) {
 			t.Errorf("a fingerprint has isolated CPUs %q and huge pages %+v", f.IsolatedCPUs, f.HugepagePools)
 		}
 	}

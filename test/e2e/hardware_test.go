@@ -187,35 +187,53 @@ func TestHardwareVLAN(t *testing.T) {
 	}
 }
 
-// farNetworks returns the networks of a cable from node 1 to the machine: its end in node 1, an interface of no PCI
-// device, which a pod takes by its name, and virtual functions of the card at its other end, with what a router needs.
-func farNetworks(side, cable string) string {
+// farNetwork returns the generator's end in node 1 of a cable to the machine: an interface of no PCI device, which a pod
+// takes by its name.
+func farNetwork(side, cable string) string {
 	return fmt.Sprintf(`apiVersion: k8s.cni.cncf.io/v1
 kind: NetworkAttachmentDefinition
 metadata: {name: %[1]s-generator}
 spec:
-  config: '{"cniVersion": "1.0.0", "name": "%[1]s-generator", "plugins": [{"type": "host-device", "device": "%[2]s"}, {"type": "tuning", "capabilities": {"mac": true}}]}'
----
-apiVersion: k8s.cni.cncf.io/v1
+  config: '{"cniVersion": "1.0.0", "name": "%[1]s-generator", "plugins": [{"type": "host-device", "device": "%[2]s"}, {"type": "tuning", "capabilities": {"mac": true}}]}'`, side, cable)
+}
+
+// routerNetwork returns the network of virtual functions of a pool, with what a router needs.
+func routerNetwork(side, pool string) string {
+	return fmt.Sprintf(`apiVersion: k8s.cni.cncf.io/v1
 kind: NetworkAttachmentDefinition
 metadata:
   name: %[1]s-device
-  annotations: {k8s.v1.cni.cncf.io/resourceName: openshift.io/far_%[1]s}
+  annotations: {k8s.v1.cni.cncf.io/resourceName: openshift.io/%[2]s_%[1]s}
 spec:
-  config: '{"cniVersion": "1.0.0", "name": "%[1]s-device", "plugins": [{"type": "sriov", "capabilities": {"mac": true}}, {"type": "tuning", "sysctl": {"net.ipv4.conf.IFNAME.forwarding": "1", "net.ipv4.conf.IFNAME.rp_filter": "0", "net.ipv4.conf.all.rp_filter": "0", "net.ipv6.conf.IFNAME.accept_ra": "0", "net.ipv6.conf.IFNAME.disable_ipv6": "0", "net.ipv6.conf.IFNAME.forwarding": "1", "net.ipv6.conf.all.forwarding": "1"}}]}'`, side, cable)
+  config: '{"cniVersion": "1.0.0", "name": "%[1]s-device", "plugins": [{"type": "sriov", "capabilities": {"mac": true}}, {"type": "tuning", "sysctl": {"net.ipv4.conf.IFNAME.forwarding": "1", "net.ipv4.conf.IFNAME.rp_filter": "0", "net.ipv4.conf.all.rp_filter": "0", "net.ipv6.conf.IFNAME.accept_ra": "0", "net.ipv6.conf.IFNAME.disable_ipv6": "0", "net.ipv6.conf.IFNAME.forwarding": "1", "net.ipv6.conf.all.forwarding": "1"}}]}'`, side, pool)
 }
+
+// existingNetworks makes two networks for each port of a testbed, of the generator and of the device, in a namespace, and
+// returns the ports, which name them.
+func existingNetworks(t *testing.T, namespace string, generator func(side string) string, pool string) string {
+	t.Helper()
+	var ports []string
+	for _, side := range []string{"west", "east"} {
+		apply(t, namespace, generator(side))
+		apply(t, namespace, routerNetwork(side, pool))
+		ports = append(ports, fmt.Sprintf("%[1]s: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: %[1]s-generator, namespace: %[2]s}, deviceRef: {name: %[1]s-device, namespace: %[2]s}}}", side, namespace))
+	}
+	return strings.Join(ports, ", ")
+}
+
+// routerOnNetworks is a router whose ports are those of existing networks.
+const routerOnNetworks = "[{name: r1, function: Router}]"
 
 // TestHardwareTwoNodes measures a router on virtual functions of the machine from a generator on node 1: frames go
 // through both kernels and a cable between two nodes.
 func TestHardwareTwoNodes(t *testing.T) {
 	needHardware(t)
 	ns, networks := namespace(t), namespace(t) // nothing is to be left in the first
-	apply(t, networks, farNetworks("west", "cable0"))
-	apply(t, networks, farNetworks("east", "cable1"))
-	const port = "%[1]s: {attachment: NetworkAttachmentDefinition, networkAttachmentDefinition: {generatorRef: {name: %[1]s-generator, namespace: %[2]s}, deviceRef: {name: %[1]s-device, namespace: %[2]s}}}"
-	testbed := hardwareTestbed(fmt.Sprintf(port, "west", networks)+", "+fmt.Sprintf(port, "east", networks), "attachments: [Veth]")
+	cables := map[string]string{"west": "cable0", "east": "cable1"}
+	ports := existingNetworks(t, networks, func(side string) string { return farNetwork(side, cables[side]) }, "far")
+	testbed := hardwareTestbed(ports, "attachments: [Veth]")
 	testbed = strings.Replace(testbed, "generator: {nodeSelector: {kubernetes.io/hostname: "+hardwareNode+"}", "generator: {nodeSelector: {kubernetes.io/hostname: node1}", 1)
-	run := measureHardwareIn(t, ns, testbed, "two-nodes", hardwareRun("two-nodes", "[{name: r1, function: Router}]"), nil)
+	run := measureHardwareIn(t, ns, testbed, "two-nodes", hardwareRun("two-nodes", routerOnNetworks), nil)
 	if run.Status.Plan.GeneratorNode != "node1" {
 		t.Errorf("traffic was made on %s", run.Status.Plan.GeneratorNode)
 	}

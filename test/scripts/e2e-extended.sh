@@ -32,4 +32,10 @@ export KUBECONFIG
 listed=$(cd test/e2e && go test -list "$TESTS" ./...)
 grep -q ^Test <<<"$listed" || { echo "e2e-$extension: test/e2e has no test '$TESTS': correct ${extension^^}_TESTS" >&2; exit 1; }
 "$MAKE" --no-print-directory install "${install[@]}"
+if [ "$extension" = hardware ] && [ -n "${TREX_TARBALL:-}" ]; then
+  "$MAKE" --no-print-directory trex-image
+  "$LAB" load "$BIN/images/trex.tar"
+  VNFBENCH_E2E_TREX_IMAGE=$(tar -xOf "$BIN/images/trex.tar" manifest.json | sed 's/.*"RepoTags":\["\([^"]*\)"\].*/\1/')
+  export VNFBENCH_E2E_TREX_IMAGE
+fi
 cd test/e2e && PATH=$BIN:$PATH go test -count=1 -timeout "$timeout" -run "$TESTS" -v ./...

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,8 +42,8 @@ func TestHardware(t *testing.T) {
 			t.Errorf("%s offers %q of %s", name, got, pool.Resource)
 		}
 	}
-	if got := object.Status.Allocatable["hugepages-2Mi"]; got != "256Mi" {
-		t.Errorf("%s offers %q of huge pages, want 256Mi", name, got)
+	if got, want := object.Status.Allocatable["hugepages-2Mi"], fmt.Sprintf("%dMi", 2*machine.HugePages); got != want {
+		t.Errorf("%s offers %q of huge pages, want %s", name, got, want)
 	}
 	on := func(script string) string {
 		t.Helper()
@@ -51,7 +52,14 @@ func TestHardware(t *testing.T) {
 	if got := on("cat /sys/devices/system/cpu/isolated"); got != machine.IsolatedCPUs {
 		t.Errorf("the isolated CPUs are %q, want %q", got, machine.IsolatedCPUs)
 	}
-	for _, nic := range machine.NICs {
+	for i, nic := range machine.NICs {
+		if nic.Userspace {
+			address := fmt.Sprintf("/sys/bus/pci/devices/0000:%02x:00.0", i+1)
+			if got := on("basename $(readlink " + address + "/driver)"); got != "vfio-pci" {
+				t.Errorf("the driver of %s, %s, is %q", nic.Name, address, got)
+			}
+			continue
+		}
 		if got := on("basename $(readlink /sys/class/net/" + nic.Name + "/device/driver)"); got != "igb" {
 			t.Errorf("the driver of %s is %q", nic.Name, got)
 		}

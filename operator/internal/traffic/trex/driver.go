@@ -41,6 +41,10 @@ type Config struct {
 	// ProbeTimeout is how long Open looks for a way through the chain, by default 5 s. It
 	// must outlast the time that a device needs before it forwards.
 	ProbeTimeout time.Duration
+	// Addresses are the PCI addresses of the path's ports, west first; empty for packet sockets.
+	Addresses [2]string
+	// Software says that the server was told to sort and count by software, whatever the NICs are.
+	Software bool
 	// Notes are sentences about the server that go into the description's fallbacks.
 	Notes []string
 }

@@ -279,6 +279,29 @@ func TestPortsByTheirAddresses(t *testing.T) {
 		_, err := Open(t.Context(), sim.config())
 		wantFailure(t, err, v1alpha1.ReasonPortMissing, `"east"`, "02:00:00:00:00:02", "02:00:00:00:00:99")
 	})
+	t.Run("whole NICs with other addresses", func(t *testing.T) {
+		sim := newSimulator(t)
+		sim.macs = [2]string{"02:00:00:00:00:98", "02:00:00:00:00:99"}
+		sim.addresses = [2]string{"0000:08:00.0", "0000:07:00.0"}
+		c := sim.config(measure.Forward)
+		c.Addresses = [2]string{"0000:07:00.0", "0000:08:00.0"}
+		c.Software = true
+		d := openOn(t, c)
+		if d.ports != [2]int{1, 0} {
+			t.Errorf("ports %v", d.ports)
+		}
+		if got := d.Description().ReceiveMode; got != softwareReceive {
+			t.Errorf("the receive mode of NICs that are told to leave all to software is %q", got)
+		}
+	})
+	t.Run("another PCI address", func(t *testing.T) {
+		sim := newSimulator(t)
+		sim.addresses = [2]string{"0000:07:00.0", "0000:08:00.0"}
+		c := sim.config(measure.Forward)
+		c.Addresses = [2]string{"0000:07:00.0", "0000:09:00.0"}
+		_, err := Open(t.Context(), c)
+		wantFailure(t, err, v1alpha1.ReasonPortMissing, `"east"`, "0000:09:00.0", "0000:07:00.0", "0000:08:00.0")
+	})
 	t.Run("the same twice", func(t *testing.T) {
 		sim := newSimulator(t)
 		c := sim.config()

@@ -25,8 +25,10 @@ const defaultProfile = "_"
 type systemInfo struct {
 	Cores int `json:"dp_core_count"`
 	Ports []struct {
-		Index    int    `json:"index"`
-		MAC      string `json:"hw_mac"`
+		Index int    `json:"index"`
+		MAC   string `json:"hw_mac"`
+		// PCI is "N/A" for packet sockets.
+		PCI      string `json:"pci_addr"`
 		Driver   string `json:"driver"`
 		Software bool   `json:"is_virtual"`
 	} `json:"ports"`
@@ -55,7 +57,7 @@ func (d *Driver) begin(ctx context.Context) (err error) {
 	if err := d.connection.Call(ctx, "get_system_info", nil, &d.info); err != nil {
 		return err
 	}
-	if d.ports, err = findPorts(d.config.Path, d.streams, d.info); err != nil {
+	if d.ports, err = findPorts(d.config, d.streams, d.info); err != nil {
 		return err
 	}
 	if err := d.acquire(ctx); err != nil {
@@ -77,32 +79,42 @@ func (d *Driver) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// findPorts finds each end's port by the source address of its stream; an end that sends
-// nothing has the other port. The order may differ from that of the path.
-func findPorts(path measure.Path, streams frames.Streams, info systemInfo) (ports [2]int, err error) {
+// findPorts finds each end's port by its PCI address, and packet sockets, which have none, by the source address of the
+// end's stream; an end that sends nothing has the other port. The order may differ from that of the path. A whole NIC
+// keeps its own MAC address, so the source address says nothing about it.
+func findPorts(c Config, streams frames.Streams, info systemInfo) (ports [2]int, err error) {
 	missing := func(remedy, format string, args ...any) error {
 		return &measure.Failure{Reason: v1alpha1.ReasonPortMissing, Remedy: remedy, Err: fmt.Errorf(format, args...)}
 	}
+	byPCI := c.Addresses[0] != ""
 	var seen []string
 	for _, p := range info.Ports {
-		seen = append(seen, p.MAC)
+		if byPCI {
+			seen = append(seen, p.PCI)
+		} else {
+			seen = append(seen, p.MAC)
+		}
 	}
 	if len(info.Ports) != 2 {
 		return ports, missing("configure two ports", "TRex has %d ports with the addresses %s", len(info.Ports), strings.Join(seen, ", "))
 	}
 	found := [2]int{-1, -1} // indexes in info.Ports
 	for end, s := range streams {
-		if s == nil {
-			continue
+		address := c.Addresses[end]
+		if !byPCI {
+			if s == nil {
+				continue
+			}
+			address = s.SourceMAC
 		}
-		for n, p := range info.Ports {
-			if strings.EqualFold(p.MAC, s.SourceMAC) {
+		for n := range seen {
+			if strings.EqualFold(seen[n], address) {
 				found[end] = n
 			}
 		}
 		if found[end] < 0 {
 			return ports, missing("attach the port with that address to the traffic pod, or correct the ports of TRex's configuration",
-				"port %q: TRex has no port with the address %s, but %s", path.Ports[end].Interface, s.SourceMAC, strings.Join(seen, " and "))
+				"port %q: TRex has no port with the address %s, but %s", c.Path.Ports[end].Interface, address, strings.Join(seen, " and "))
 		}
 	}
 	for end := range found {
@@ -214,6 +226,9 @@ func (d *Driver) describe() {
 	d.description = measure.Description{
 		Driver: "TRex", TransmitPath: d.config.Settings.Mode, ReceiveMode: hardwareReceive, Threads: d.info.Cores,
 		Fallbacks: append([]string(nil), d.config.Notes...),
+	}
+	if d.config.Software {
+		d.description.ReceiveMode = softwareReceive
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.forced)) {
 		note("port %q belonged to another session of TRex and was taken from it by force", name)

@@ -254,7 +254,7 @@ func TestRecordedOverload(t *testing.T) {
 func TestRecordedPorts(t *testing.T) {
 	info := answers[systemInfo](t, "01-handshake", "get_system_info")[0]
 	forward := streamTo(measure.Forward)
-	ports, err := findPorts(measure.Path{}, [2]*measure.Stream{&forward, nil}, info)
+	ports, err := findPorts(Config{}, [2]*measure.Stream{&forward, nil}, info)
 	if err != nil || ports != [2]int{0, 1} || !info.Ports[0].Software || info.Cores != 1 {
 		t.Errorf("ports %v of %+v: %v", ports, info, err)
 	}

@@ -29,6 +29,8 @@ type simulator struct {
 
 	mutex sync.Mutex
 	macs  [2]string // by port number
+	// addresses are PCI addresses by port number.
+	addresses [2]string
 	// stretch is how many times longer than requested everything takes.
 	stretch float64
 	// coarse servers have no HdrHistogram.
@@ -74,7 +76,7 @@ type simulatedStream struct {
 
 func newSimulator(t *testing.T) *simulator {
 	s := &simulator{
-		macs: [2]string{"02:00:00:00:00:01", "02:00:00:00:00:02"}, stretch: 1, linkDown: -1,
+		macs: [2]string{"02:00:00:00:00:01", "02:00:00:00:00:02"}, addresses: [2]string{"N/A", "N/A"}, stretch: 1, linkDown: -1,
 		ports: [2]simulatedPort{{streams: map[int]simulatedStream{}}, {streams: map[int]simulatedStream{}}},
 	}
 	s.script = replay.NewScript(t, rpc.STL, 2)
@@ -111,7 +113,7 @@ func (s *simulator) systemInfo(replay.Call) replay.Answer {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	port := func(n int) map[string]any {
-		return map[string]any{"index": n, "hw_mac": s.macs[n], "driver": "net_af_packet", "is_virtual": true}
+		return map[string]any{"index": n, "hw_mac": s.macs[n], "pci_addr": s.addresses[n], "driver": "net_af_packet", "is_virtual": true}
 	}
 	return replay.Result(map[string]any{"dp_core_count": 1, "port_count": 2, "ports": []any{port(1), port(0)}})
 }

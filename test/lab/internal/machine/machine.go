@@ -27,12 +27,12 @@ type Machine struct {
 
 // What every such machine has.
 const (
-	CPUs      = 6
-	MemoryMiB = 4096
-	// HugePages are of 2 MiB each and part of the memory.
-	HugePages = 128
+	CPUs      = 8
+	MemoryMiB = 5120
+	// HugePages are of 2 MiB each and part of the memory. TRex takes 1 GiB of them.
+	HugePages = 640
 	// IsolatedCPUs are those that are not config.MachineSystemCPUs.
-	IsolatedCPUs = "2-5"
+	IsolatedCPUs = "2-7"
 )
 
 // NIC is a network card of the machine: QEMU's model of Intel's 82576, which has up to 7 virtual
@@ -46,10 +46,13 @@ type NIC struct {
 	Tap string
 	// VFs is the number of its virtual functions, of which the last UserspaceVFs are bound to vfio-pci.
 	VFs, UserspaceVFs int
+	// Userspace says that the card itself is bound to vfio-pci. It has no interface then, and no virtual functions.
+	Userspace bool
 }
 
 // NICs are the machine's cards. A generator's and a function's are cabled to each other, west to west and
-// east to east, as the documentation's testbeds are; the cables of the last two lead to the first node.
+// east to east, as the documentation's testbeds are; TRex's are on the same cables. The cables of the far ones lead to
+// the first node.
 var NICs = []NIC{
 	{Name: "gen0", Cable: 1, VFs: 4},
 	{Name: "gen1", Cable: 2, VFs: 4},
@@ -57,6 +60,8 @@ var NICs = []NIC{
 	{Name: "dut1", Cable: 2, VFs: 6, UserspaceVFs: 2},
 	{Name: "far0", Tap: "cable0", VFs: 2},
 	{Name: "far1", Tap: "cable1", VFs: 2},
+	{Name: "trex0", Cable: 1, Userspace: true},
+	{Name: "trex1", Cable: 2, Userspace: true},
 }
 
 // Uplink is the machine's interface in the network of the nodes, and UplinkTap its other end in the
@@ -193,7 +198,11 @@ func Pools() []Pool {
 	var pools []Pool
 	for _, nic := range NICs {
 		role, side := nic.Name[:len(nic.Name)-1], map[string]string{"0": "west", "1": "east"}[nic.Name[len(nic.Name)-1:]]
-		pools = append(pools, Pool{ResourcePrefix + role + "_" + side, nic.VFs - nic.UserspaceVFs})
+		devices := nic.VFs - nic.UserspaceVFs
+		if nic.Userspace {
+			devices = 1
+		}
+		pools = append(pools, Pool{ResourcePrefix + role + "_" + side, devices})
 		if nic.UserspaceVFs > 0 {
 			pools = append(pools, Pool{ResourcePrefix + "vm_" + side, nic.UserspaceVFs})
 		}

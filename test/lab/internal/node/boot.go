@@ -167,6 +167,14 @@ func setUpNIC(nic machine.NIC, mac string) error {
 	if err := rename(mac, nic.Name); err != nil {
 		return err
 	}
+	device := filepath.Join("/sys/class/net", nic.Name, "device")
+	if nic.Userspace {
+		address, err := os.Readlink(device)
+		if err != nil {
+			return err
+		}
+		return bindUserspace(filepath.Base(address))
+	}
 	link, err := netlink.LinkByName(nic.Name)
 	if err != nil {
 		return err
@@ -174,7 +182,6 @@ func setUpNIC(nic machine.NIC, mac string) error {
 	if err := errors.Join(netlink.LinkSetMTU(link, nicMTU), netlink.LinkSetUp(link)); err != nil {
 		return err
 	}
-	device := filepath.Join("/sys/class/net", nic.Name, "device")
 	if err := os.WriteFile(filepath.Join(device, "sriov_numvfs"), []byte(strconv.Itoa(nic.VFs)), 0o644); err != nil {
 		return fmt.Errorf("making virtual functions: %w", err)
 	}
@@ -239,7 +246,7 @@ func nameFunction(address, name string) error {
 	}
 }
 
-// bindUserspace gives a virtual function to vfio-pci.
+// bindUserspace gives a network card, or a virtual function of one, to vfio-pci.
 func bindUserspace(address string) error {
 	dir := filepath.Join(pciDevices, address)
 	if err := os.WriteFile(filepath.Join(dir, "driver_override"), []byte("vfio-pci"), 0o644); err != nil {

@@ -108,7 +108,8 @@ func (o *Opener) openFrames(ctx context.Context, settings planning.Settings, pat
 	if err != nil {
 		return nil, err
 	}
-	return o.open(ctx, trex.Config{Path: path, Settings: settings, Server: running, Notes: running.Configuration().Notes})
+	made := running.Configuration()
+	return o.open(ctx, trex.Config{Path: path, Settings: settings, Server: running, Addresses: made.Addresses, Software: made.Software, Notes: made.Notes})
 }
 
 func (o *Opener) openTCP(ctx context.Context, settings planning.Settings, between measure.Stateful) (driver, error) {

@@ -56,6 +56,15 @@ const (
 // does not test its filters for them (release notes of 2.99 and 3.07).
 var modelsE810 = []uint16{0x1591, 0x1592, 0x1593, 0x1599, 0x159a, 0x159b}
 
+// modelsIGB are the model numbers of Intel's gigabit NICs that DPDK's driver e1000_igb drives (e1000_hw.h), without the I350:
+// 82575, 82576, 82580, DH89xxCC, I210, I211 and I354. TRex writes the filters of the I350, and its manual (--software) says
+// to do without for the others.
+var modelsIGB = []uint16{
+	0x0438, 0x043a, 0x043c, 0x0440, 0x10a7, 0x10a9, 0x10c9, 0x10d6, 0x10e6, 0x10e7, 0x10e8, 0x150a, 0x150d, 0x150e, 0x150f,
+	0x1510, 0x1511, 0x1516, 0x1518, 0x1526, 0x1527, 0x1533, 0x1534, 0x1535, 0x1536, 0x1537, 0x1538, 0x1539, 0x157b, 0x157c,
+	0x15f6, 0x1f40, 0x1f41, 0x1f45,
+}
+
 // fixedKeys of the configuration follow from the path, and the measurer depends on them.
 var fixedKeys = []string{"interfaces", "interfaces_vdevs", "port_limit", "zmq_pub_port", "zmq_rpc_port", "telnet_port", "ezqm_ch_port"}
 
@@ -64,6 +73,8 @@ type Configuration struct {
 	// File is the content of trex_cfg.yaml, Arguments the command line.
 	File      []byte
 	Arguments []string
+	// Addresses are the PCI addresses of the path's ports, west first; empty for packet sockets.
+	Addresses [2]string
 	// LowEnd says that all threads share one CPU and sleep between polls of the ports, so
 	// that delays are more TRex's than the path's.
 	LowEnd bool
@@ -88,7 +99,7 @@ func Configure(c Config, host Host) (Configuration, error) {
 }
 
 func configure(c Config, host Host, ports [2]trexPort) (Configuration, error) {
-	made := Configuration{}
+	made := Configuration{Addresses: [2]string{ports[0].address, ports[1].address}}
 	content := map[string]any{"version": 2, "interfaces": interfaces(c, ports)}
 	info, err := portInfo(c)
 	if err != nil {
@@ -280,6 +291,9 @@ func (made *Configuration) setDevices(c Config, ports [2]trexPort, content map[s
 	case device.Vendor == vendorIntel && slices.Contains(modelsE810, device.Model):
 		made.Software = true
 		made.note("the ports are Intel E810, whose filters TRex's own tests leave out: TRex sorts and counts what arrives by software")
+	case device.Vendor == vendorIntel && slices.Contains(modelsIGB, device.Model):
+		made.Software = true
+		made.note("the ports are gigabit NICs of Intel that are no I350, for whose filters alone TRex is made: TRex sorts and counts what arrives by software")
 	}
 	if c.Settings.HugepagesMebibytes > 0 {
 		content["limit_memory"] = c.Settings.HugepagesMebibytes
@@ -301,6 +315,10 @@ func (made *Configuration) arguments(c Config, ports [2]trexPort) []string {
 	}
 	if c.dpdk() && made.Software {
 		arguments = append(arguments, "--software")
+	}
+	if c.dpdk() && !ports[0].device.VirtualFunction {
+		// Nothing gives a whole NIC the MAC address of the plan, and frames return to that.
+		arguments = append(arguments, "--prom")
 	}
 	if ports[0].device.Driver == driverMLX5 {
 		arguments = append(arguments, "--mlx5-so")

@@ -138,6 +138,9 @@ func TestConfigurationGoldens(t *testing.T) {
 		"e810": {config: config(planning.DPDK), host: dpdkHost().with(func(h *Host) {
 			eachDevice(h, func(d *Device) { d.VirtualFunction, d.Model, d.Node = false, 0x1592, 1 })
 		}), change: func(c *Config) { c.Settings.CoresPerPort = 2 }},
+		"82576": {config: config(planning.DPDK), host: dpdkHost().with(func(h *Host) {
+			eachDevice(h, func(d *Device) { d.VirtualFunction, d.Model = false, 0x10c9 })
+		})},
 		"mlx5": {config: config(planning.DPDK), host: dpdkHost().with(func(h *Host) {
 			eachDevice(h, func(d *Device) {
 				*d = Device{Vendor: 0x15b3, Model: 0x1017, Driver: driverMLX5}

@@ -13,9 +13,9 @@ qemu-system-x86_64 \
   -cpu \
   host \
   -smp \
-  6 \
+  8 \
   -m \
-  4096 \
+  5120 \
   -device \
   intel-iommu,intremap=on,device-iotlb=on,caching-mode=on \
   -kernel \
@@ -23,7 +23,7 @@ qemu-system-x86_64 \
   -initrd \
   /boot/initrd.img-6.12.1-amd64 \
   -append \
-  console=ttyS0 root=/dev/vda rootfstype=ext4 rw fsck.mode=skip init=/sbin/lab-init net.ifnames=0 panic=-1 apparmor=0 mitigations=off intel_iommu=on iommu=pt hugepagesz=2M hugepages=128 isolcpus=2-5 tsc=reliable quiet \
+  console=ttyS0 root=/dev/vda rootfstype=ext4 rw fsck.mode=skip init=/sbin/lab-init net.ifnames=0 panic=-1 apparmor=0 mitigations=off intel_iommu=on iommu=pt hugepagesz=2M hugepages=640 isolcpus=2-7 tsc=reliable quiet \
   -chardev \
   file,id=console,append=on,path=/var/log/lab/console.log \
   -serial \
@@ -81,4 +81,16 @@ qemu-system-x86_64 \
   -device \
   pcie-root-port,id=port5,chassis=6,addr=0x15 \
   -device \
-  igb,bus=port5,netdev=far1,romfile=,mac=52:54:00:6e:69:05
+  igb,bus=port5,netdev=far1,romfile=,mac=52:54:00:6e:69:05 \
+  -netdev \
+  hubport,id=trex0,hubid=1 \
+  -device \
+  pcie-root-port,id=port6,chassis=7,addr=0x16 \
+  -device \
+  igb,bus=port6,netdev=trex0,romfile=,mac=52:54:00:6e:69:06 \
+  -netdev \
+  hubport,id=trex1,hubid=2 \
+  -device \
+  pcie-root-port,id=port7,chassis=8,addr=0x17 \
+  -device \
+  igb,bus=port7,netdev=trex1,romfile=,mac=52:54:00:6e:69:07
