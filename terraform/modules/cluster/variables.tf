@@ -156,9 +156,15 @@ variable "registry_mirrors" {
 }
 
 variable "graceful_removal" {
-  description = "Whether a machine that is removed is drained and leaves etcd before it is erased. Set and apply it before you remove one machine of a cluster that stays, and take it back before `terraform destroy`: the last member of etcd cannot leave."
+  description = "Whether a machine that is removed is drained before it is erased. It is for workers: set and apply it before you remove one of a cluster that stays, and take it back before `terraform destroy`. A control plane node leaves etcd too, which the last member cannot."
   type        = bool
   default     = false
+}
+
+variable "wait_for_health" {
+  description = "Whether a plan or an apply waits, at most 15 minutes, until etcd, the API server and exactly the machines of `nodes` are ready. Addons are installed after that. Say `-var wait_for_health=false` to change or destroy a cluster that is not healthy, and to remove a machine, whose Node Kubernetes keeps until you delete it."
+  type        = bool
+  default     = true
 }
 
 variable "config_patches" {

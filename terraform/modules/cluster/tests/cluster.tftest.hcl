@@ -196,6 +196,16 @@ run "one_leaves_a_cluster_that_stays" {
   }
 }
 
+run "cluster_that_is_not_healthy" {
+  command = plan
+  variables { wait_for_health = false }
+
+  assert {
+    condition     = length(data.talos_cluster_health.this) == 0
+    error_message = "nothing waits for a cluster that is not healthy"
+  }
+}
+
 run "talos_without_v" {
   command = plan
   variables { talos_version = "1.13.0" }
