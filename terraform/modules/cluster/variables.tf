@@ -27,7 +27,6 @@ variable "nodes" {
     - `isolated_cpus`: CPUs that the kernel keeps free for pods with dedicated cores. Example: "2-7".
     - `hugepages_2mi`, `hugepages_1gi`: how many pages of either size are set aside at boot.
     - `reserved_memory_mib`: memory of NUMA node 0 that pods of the class Guaranteed do not get.
-    - `nested_virtualization`: virtual machines on a node that is one itself.
 
     Of these, the module `images` puts the kernel's arguments into the image, and this module
     configures the kubelet.
@@ -45,12 +44,11 @@ variable "nodes" {
     config_patches   = optional(list(string), [])
     reset_on_removal = optional(bool, true)
     measurement = optional(object({
-      reserved_cpus         = string
-      isolated_cpus         = string
-      hugepages_2mi         = number
-      hugepages_1gi         = number
-      reserved_memory_mib   = number
-      nested_virtualization = bool
+      reserved_cpus       = string
+      isolated_cpus       = string
+      hugepages_2mi       = number
+      hugepages_1gi       = number
+      reserved_memory_mib = number
     }))
   }))
 
@@ -81,9 +79,9 @@ variable "nodes" {
   validation {
     condition = alltrue(flatten([for n in var.nodes : [for patch in n.config_patches : [
       for document in split("\n---", "\n${patch}") :
-      trimspace(replace(document, "/(?m)^\\s*#.*$/", "")) == "" || can(keys(yamldecode(document))) || can(concat(yamldecode(document), []))
+      trimspace(replace(document, "/(?m)^\\s*#.*$/", "")) == "" || can(keys(yamldecode(document)))
     ]]]))
-    error_message = "Each of config_patches of nodes is YAML, a mapping or a list of JSON patches, such as \"machine: { sysctls: { kernel.panic: '5' } }\"."
+    error_message = "Each of config_patches of nodes is YAML documents, each a mapping, such as \"machine: { sysctls: { kernel.panic: '5' } }\". Talos takes no lists of JSON patches: write what they change as a mapping."
   }
 }
 
@@ -173,11 +171,11 @@ variable "config_patches" {
   default     = []
 
   validation {
-    # Talos takes several documents in one string, and lists: JSON patches. What is in them is its own to judge.
+    # Talos takes several documents in one string, and no JSON patches, which are lists. What is in them is its own to judge.
     condition = alltrue(flatten([for patch in var.config_patches : [
       for document in split("\n---", "\n${patch}") :
-      trimspace(replace(document, "/(?m)^\\s*#.*$/", "")) == "" || can(keys(yamldecode(document))) || can(concat(yamldecode(document), []))
+      trimspace(replace(document, "/(?m)^\\s*#.*$/", "")) == "" || can(keys(yamldecode(document)))
     ]]))
-    error_message = "Each of config_patches is YAML, a mapping or a list of JSON patches, such as \"machine: { sysctls: { kernel.panic: '5' } }\"."
+    error_message = "Each of config_patches is YAML documents, each a mapping, such as \"machine: { sysctls: { kernel.panic: '5' } }\". Talos takes no lists of JSON patches: write what they change as a mapping."
   }
 }
