@@ -301,7 +301,7 @@ func TestLint(t *testing.T) {
 		path, _ = exec.LookPath("tflint")
 	}
 	if path == "" {
-		t.Skip("TFLINT WAS NOT RUN: it is not installed, and could not be built; " + variableLint + " may name it")
+		t.Skip("NOT RUN: tflint is not installed, and could not be built; " + variableLint + " may name it")
 	}
 	rules, err := filepath.Abs(filepath.Join(source, ".tflint.hcl"))
 	if err != nil {
