@@ -334,7 +334,7 @@ test-monitoring: $(HELM) ## Check alerts, dashboard and ServiceMonitor by the co
 	@cd test/monitoring && ../scripts/again.sh go mod download && go vet ./... && HELM=$(HELM) go test -count=1 ./...
 
 test-terraform: ## Test and lint the Terraform modules, with Terraform and with OpenTofu, and apply that of bare machines to a real Matchbox and a root to a fake of Proxmox' API; says which of them, or tflint, is not there to do it.
-	@tflint=$(TFLINT); test/scripts/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || tflint=; \
+	@tflint=$(TFLINT); test/scripts/install-tool.sh $$tflint github.com/terraform-linters/tflint@$${tflint##*-} || { tflint=; echo 'test-terraform: NOT RUN with tflint, which could not be built: the reason is above'; }; \
 	matchbox=$(MATCHBOX) provider=$(MATCHBOX_PROVIDER); $(MAKE) -s --no-print-directory $$matchbox $$provider || { matchbox= provider=; echo 'test-terraform: NOT RUN with Matchbox, which could not be built: the reason is above'; }; \
 	pve=$(PROXMOX_PROVIDER); { $(MAKE) -s --no-print-directory $$pve && fakepve=$$(test/scripts/python-tools.sh fakepve test/proxmox/requirements.txt --only-binary :all: --require-hashes)/python; } || { pve= fakepve=; echo 'test-terraform: NOT RUN with the provider of Proxmox, which could not be built, or without fakepve: the reason is above'; }; \
 	cd test/terraform && go vet ./... && ran= && tofu=$(TOFU) && if [ ! -x "$$tofu" ]; then tofu=tofu; fi && \

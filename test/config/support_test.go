@@ -84,6 +84,11 @@ var origins = map[string]map[int][]origin{
 			{"terraform/clusters/*/example.tfvars", `cni-plugins:v([0-9.]+)`},
 		},
 	},
+	"SR-IOV network device plugin": {columnLab: {{"test/lab/sriov/go.mod", `sriov-network-device-plugin v0\.0\.0-[0-9]+-([0-9a-f]+)`}}},
+	"sriov-cni": {columnLab: {
+		{"test/lab/sriov/go.mod", `intel/sriov-cni v([0-9.]+)`},
+		{"test/lab/README.md", `sriov-cni ([0-9]+\.[0-9]+\.[0-9]+)`},
+	}},
 	"SR-IOV network operator": {columnTerraform: {
 		{"terraform/modules/addons/versions.tf", `sriov\s+= "([^"]+)"`},
 		{"terraform/versions.md", `SR-IOV network operator \| ([0-9.]+) \|`},
@@ -102,6 +107,7 @@ var origins = map[string]map[int][]origin{
 		columnLibraries: {{"test/terraform/go.mod", `siderolabs/talos/pkg/machinery v([0-9.]+)`}},
 	},
 	"TRex": {
+		columnLab:       {{"docs/reference/tried.md", `\| TRex ([0-9.]+), `}},
 		columnNeeds:     {{"docs/how-to/trex.md", `TREX_TARBALL=v([0-9.]+)\.tar\.gz`}},
 		columnTerraform: {{"terraform/modules/testbed/variables.tf", `trex:v([0-9.]+[0-9])`}},
 	},

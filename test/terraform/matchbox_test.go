@@ -41,6 +41,7 @@ terraform {
 variable "folder" { type = string }
 variable "endpoint" { type = string }
 variable "spare" { type = bool }
+variable "console" { type = string }
 
 provider "matchbox" {
   endpoint    = var.endpoint
@@ -52,7 +53,7 @@ provider "matchbox" {
 locals {
   nodes = merge({
     cp-1  = { mac = "0c:c4:7a:00:00:11", role = "controlplane", address = "192.0.2.11/24", install_disk = "/dev/sda" }
-    dut-1 = { mac = "0c:c4:7a:00:00:31", role = "worker", address = "192.0.2.31/24", install_disk = "/dev/sda", kernel_args = ["console=ttyS1,115200"] }
+    dut-1 = { mac = "0c:c4:7a:00:00:31", role = "worker", address = "192.0.2.31/24", install_disk = "/dev/sda", kernel_args = ["console=${var.console}"] }
     }, var.spare ? {
     a-1 = { mac = "0c:c4:7a:00:00:41", role = "worker", address = "192.0.2.41/24", install_disk = "/dev/sda", kernel_args = [] }
   } : {})
@@ -72,7 +73,8 @@ module "nodes" {
 `
 
 // TestMatchbox applies the module for bare machines with the real provider to a real
-// Matchbox on loopback: apply, a second plan that is empty, one machine more, destroy.
+// Matchbox on loopback: apply, a second plan that is empty, another argument of one machine's kernel,
+// one machine more and one less, destroy.
 func TestMatchbox(t *testing.T) {
 	server, provider := os.Getenv(variableMatchbox), os.Getenv(variableMatchboxProvider)
 	if server == "" || provider == "" {
@@ -106,8 +108,9 @@ func TestMatchbox(t *testing.T) {
 			t.Fatalf("%v: %v; want %q in\n%s", arguments, err, want, output)
 		}
 	}
+	console := "ttyS1,115200"
 	variables := func(spare bool) []string {
-		return []string{"-var=folder=" + folder, "-var=endpoint=" + endpoint, fmt.Sprintf("-var=spare=%t", spare)}
+		return []string{"-var=folder=" + folder, "-var=endpoint=" + endpoint, "-var=console=" + console, fmt.Sprintf("-var=spare=%t", spare)}
 	}
 	run("", "init")
 	run("4 added, 0 changed, 0 destroyed", append([]string{"apply", "-auto-approve"}, variables(false)...)...)
@@ -122,6 +125,19 @@ func TestMatchbox(t *testing.T) {
 	// Nothing that the configuration has is in what anyone may ask for.
 	if generic := get(t, "http://"+address+"/generic?mac=0c:c4:7a:00:00:31"); strings.TrimSpace(generic) != "" && !strings.Contains(generic, "404") {
 		t.Errorf("Matchbox hands out a configuration: %s", generic)
+	}
+
+	// Another argument is what the machine gets at its next boot, and nothing else is another: the
+	// provider makes the profile again.
+	other := get(t, "http://"+address+"/ipxe?mac=0c:c4:7a:00:00:11")
+	console = "ttyS0,9600"
+	run("1 added, 0 changed, 1 destroyed", append([]string{"apply", "-auto-approve"}, variables(false)...)...)
+	run("No changes", append([]string{"plan"}, variables(false)...)...)
+	if changed := get(t, "http://"+address+"/ipxe?mac=0c:c4:7a:00:00:31"); changed != strings.ReplaceAll(script, "ttyS1,115200", "ttyS0,9600") {
+		t.Errorf("with another argument Matchbox answers\n%s", changed)
+	}
+	if same := get(t, "http://"+address+"/ipxe?mac=0c:c4:7a:00:00:11"); same != other {
+		t.Errorf("the other machine's answer was\n%s and is\n%s", other, same)
 	}
 
 	run("2 added, 0 changed, 0 destroyed", append([]string{"apply", "-auto-approve"}, variables(true)...)...)

@@ -13,7 +13,11 @@ import (
 // an example shows how it is called. Roots pin what is tried.
 func TestModulesStandAlone(t *testing.T) {
 	outside := regexp.MustCompile(`\.\./`)
-	constraint := regexp.MustCompile(`(?m)^\s+version\s*= "([^0-9"]+)`)
+	// Without an operator a constraint is an exact version.
+	constraint := regexp.MustCompile(`(?m)^\s+version\s*= "([^0-9"]*)`)
+	if pin := constraint.FindStringSubmatch("      version = \"0.11.0\"\n"); pin == nil || pin[1] != "" {
+		t.Fatalf("an exact version is not seen as a constraint: %q", pin)
+	}
 	examples, err := filepath.Glob(filepath.Join(source, "examples", "*", "main.tf"))
 	if err != nil || len(examples) == 0 {
 		t.Fatalf("found %d examples: %v", len(examples), err)

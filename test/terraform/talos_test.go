@@ -115,6 +115,10 @@ func askTalos(t *testing.T, version string, machines []machine) talosAnswer {
 	return answer
 }
 
+// ofTheTestsMachine is what Talos says of a driver's binding where the machine that judges, and not
+// the one that is configured, has no IOMMU.
+var ofTheTestsMachine = regexp.MustCompile(`IOMMU is not enabled|/sys/class/iommu`)
+
 // refused says what Talos does not like about machines, and what they are called wrongly.
 func refused(answer talosAnswer, machines []machine) []string {
 	var found []string
@@ -125,7 +129,9 @@ func refused(answer talosAnswer, machines []machine) []string {
 			continue
 		}
 		for _, complaint := range slices.Concat(judged.Refusals, judged.Warnings) {
-			found = append(found, one.Name+": "+complaint)
+			if !ofTheTestsMachine.MatchString(complaint) {
+				found = append(found, one.Name+": "+complaint)
+			}
 		}
 		if judged.Hostname != one.Name {
 			found = append(found, fmt.Sprintf("%s is called %q", one.Name, judged.Hostname))
@@ -254,15 +260,28 @@ func pairings(t *testing.T) []pairing {
 
 // TestMachineConfigurations lets Talos judge the module's configurations in each pair of
 // versions that versions.md names: made and checked by that version's own code, and made
-// by the newest one, as the provider does, and checked by that version's.
+// by the newest one, as the provider does, and checked by that version's. Among them is a machine
+// with mirrors of a registry and each kind of patch, and that which the page has for whole NICs.
 func TestMachineConfigurations(t *testing.T) {
-	machines := requested(t, messages(t, "modules/cluster", "cluster.tftest.hcl"), "cluster")
+	said := messages(t, "modules/cluster", "cluster.tftest.hcl")
+	machines := requested(t, said, "cluster")
 	if len(machines) != 3 {
 		t.Fatalf("%d machines, want 3", len(machines))
 	}
 	for _, one := range machines {
 		checkGolden(t, one.Name+".yaml", strings.Join(one.Patches, "---\n"))
 	}
+	patched := requested(t, said, "patches_that_talos_takes")
+	page, err := os.ReadFile(filepath.Join(source, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rebind := regexp.MustCompile("(?s)<<-EOT\n(\\s*apiVersion: v1alpha1\\s*kind: PCIDriverRebindConfig\n.*?)\\s*EOT\n").FindSubmatch(page)
+	if len(patched) != 1 || !strings.Contains(strings.Join(patched[0].Patches, "\n"), "RegistryMirrorConfig") || rebind == nil {
+		t.Fatalf("%d machines with patches, and the page's patch is %q", len(patched), rebind)
+	}
+	patched[0].Patches = append(patched[0].Patches, string(rebind[1]))
+	machines = append(machines, patched[0])
 	rows := pairings(t)
 	newest := rows[0].talos
 	for _, row := range rows {
@@ -323,6 +342,7 @@ func TestTalosRefuses(t *testing.T) {
 		want   string
 	}{
 		"a field that is not there":        {func(m *machine) { m.Patches = append(m.Patches, "machine: {install: {disc: /dev/sda}}") }, "unknown keys"},
+		"a list of JSON patches":           {func(m *machine) { m.Patches = append(m.Patches, "[{op: add, path: /machine/time, value: {}}]") }, "JSON6902 patches are not supported"},
 		"a second name":                    {func(m *machine) { m.Patches = append(m.Patches, "machine: {network: {hostname: cp-1}}") }, "static hostname is already set"},
 		"arguments next to the image's":    {func(m *machine) { m.Patches = append(m.Patches, "machine: {install: {extraKernelArgs: [iommu=pt]}}") }, "can't be used together"},
 		"a Kubernetes that is too new":     {func(m *machine) { m.KubernetesVersion = fmt.Sprintf("1.%d.0", newest.maximum+1) }, "is too new to be used with Talos"},

@@ -163,13 +163,15 @@ func TestOthersKeepTheirIDs(t *testing.T) {
 
 // TestOtherNodesStay checks that a machine that leaves the map is all that a plan removes,
 // and nothing is changed or made again: no other machine, and nothing in the
-// cluster.
+// cluster. The plan does not wait for the cluster's health: with the new list of machines a
+// cluster is healthy after the apply.
 func TestOtherNodesStay(t *testing.T) {
 	for _, root := range roots {
 		t.Run(root, func(t *testing.T) {
-			removed := map[string]bool{}
+			removed, waitsAtApply := map[string]bool{}, false
 			for _, line := range messages(t, root, "stable.tftest.hcl") {
 				var message struct {
+					Run  string `json:"@testrun"`
 					Plan *struct {
 						Changes []struct {
 							Address string
@@ -184,6 +186,8 @@ func TestOtherNodesStay(t *testing.T) {
 				for _, change := range message.Plan.Changes {
 					actions := strings.Join(change.Change.Actions, ",")
 					switch {
+					case strings.HasPrefix(change.Address, "module.cluster.data.talos_cluster_health.") && actions == "read" && message.Run == "without_it":
+						waitsAtApply = true
 					case actions == "no-op" || change.Mode == "data":
 					case actions == "delete" && strings.HasSuffix(change.Address, `["spare-1"]`):
 						removed[change.Address] = true
@@ -194,6 +198,9 @@ func TestOtherNodesStay(t *testing.T) {
 			}
 			if !removed[`module.cluster.talos_machine_configuration_apply.node["spare-1"]`] || len(removed) < 2 {
 				t.Errorf("removed are %v, which is not the machine and its configuration", removed)
+			}
+			if !waitsAtApply {
+				t.Error("the cluster's health is read in the plan, before the machines are what it asks for")
 			}
 		})
 	}
@@ -294,7 +301,7 @@ func TestLint(t *testing.T) {
 		path, _ = exec.LookPath("tflint")
 	}
 	if path == "" {
-		t.Skip("TFLINT WAS NOT RUN: it is not installed, and could not be built; " + variableLint + " may name it")
+		t.Skip("NOT RUN: tflint is not installed, and could not be built; " + variableLint + " may name it")
 	}
 	rules, err := filepath.Abs(filepath.Join(source, ".tflint.hcl"))
 	if err != nil {

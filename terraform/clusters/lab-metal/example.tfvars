@@ -34,7 +34,8 @@ nodes = {
 }
 
 testbeds = {
-  nfv-lab = {
+  lab = { # the name for which the samples ask
+    is_default = true
     sriov = {
       generator_west = "openshift.io/gen_west"
       generator_east = "openshift.io/gen_east"
@@ -45,13 +46,15 @@ testbeds = {
 }
 
 # What is installed into the cluster. Without it: machines and Kubernetes alone.
-# The two manifests are downloaded first; terraform/versions.md has their addresses.
+# The two manifests are downloaded first; terraform/versions.md has their addresses. The images
+# are made and pushed first: docs/tutorials/first-lab-metal.md, step 2.
 addons = {
   vnfbench    = { registry = "registry.example.com/lab", tag = "TAG" } # as `make push` prints it
   kubevirt    = { operator_manifest = "kubevirt-operator.yaml" }
   multus      = { manifest = "multus-daemonset-thick.yml" }
   cni_plugins = { image = "registry.example.com/lab/cni-plugins:v1.9.1" }
   sriov = {
+    # Where it is published: github.com/k8snetworkplumbingwg/sriov-network-operator.
     chart = "oci://registry.example.com/charts/sriov-network-operator-chart"
     policies = {
       gen-west = { resource_name = "gen_west", node_selector = { "vnfbench.io/role" = "generator" }, pf_names = ["ens1f0"], virtual_functions = 1 }

@@ -60,6 +60,7 @@ module "cluster" {
   registry_mirrors          = var.registry_mirrors
   config_patches            = var.config_patches
   graceful_removal          = var.graceful_removal
+  wait_for_health           = var.wait_for_health
 }
 
 module "testbed" {

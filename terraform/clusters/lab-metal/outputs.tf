@@ -1,6 +1,7 @@
 output "nodes" {
   description = "The machines by name: role, address, labels."
-  value       = module.nodes.nodes
+  # Their patches may hold a registry's credentials, and an output would show them.
+  value = { for name, node in module.nodes.nodes : name => { role = node.role, address = node.address, labels = node.labels } }
 }
 
 output "images" {

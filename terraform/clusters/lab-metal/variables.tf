@@ -13,12 +13,11 @@ variable "nodes" {
     kernel_args  = optional(list(string), [])
     labels       = optional(map(string), {})
     measurement = optional(object({
-      reserved_cpus         = string
-      isolated_cpus         = string
-      hugepages_2mi         = optional(number, 0)
-      hugepages_1gi         = optional(number, 0)
-      reserved_memory_mib   = optional(number, 1024)
-      nested_virtualization = optional(bool, false)
+      reserved_cpus       = string
+      isolated_cpus       = string
+      hugepages_2mi       = optional(number, 0)
+      hugepages_1gi       = optional(number, 0)
+      reserved_memory_mib = optional(number, 1024)
     }))
     schematic_id   = optional(string)
     config_patches = optional(list(string), [])
@@ -119,9 +118,15 @@ variable "service_subnets" {
 }
 
 variable "graceful_removal" {
-  description = "Whether a machine that is removed is drained and leaves etcd first; see the module `cluster`. Take it back before `terraform destroy`."
+  description = "Whether a machine that is removed is drained first, which is for workers; see the module `cluster`. Take it back before `terraform destroy`."
   type        = bool
   default     = false
+}
+
+variable "wait_for_health" {
+  description = "Whether a plan or an apply waits until the cluster is healthy; see the module `cluster`. `-var wait_for_health=false` changes or destroys one that is not, and removes a machine."
+  type        = bool
+  default     = true
 }
 
 variable "schedule_on_control_plane" {

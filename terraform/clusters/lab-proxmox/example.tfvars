@@ -38,7 +38,7 @@ nodes = {
     numa_node     = 1
     pci_mappings  = ["west", "east"]
     labels        = { "vnfbench.io/role" = "device" }
-    measurement   = { reserved_cpus = "0-1", isolated_cpus = "2-7", hugepages_1gi = 16, nested_virtualization = true }
+    measurement   = { reserved_cpus = "0-1", isolated_cpus = "2-7", hugepages_1gi = 16 }
   }
 }
 
@@ -58,7 +58,8 @@ pci_mappings = {
 # The NICs as each machine sees them: whole, by their PCI addresses inside it
 # (`talosctl -n ADDRESS get pcidevices`).
 testbeds = {
-  nfv-lab = {
+  lab = { # the name for which the samples ask
+    is_default = true
     host_devices = {
       generator_west = "0000:01:00.0"
       generator_east = "0000:02:00.0"
@@ -69,7 +70,8 @@ testbeds = {
 }
 
 # What is installed into the cluster. Without it: machines and Kubernetes alone.
-# The two manifests are downloaded first; terraform/versions.md has their addresses.
+# The two manifests are downloaded first; terraform/versions.md has their addresses. The images
+# are made and pushed first: docs/tutorials/first-lab-proxmox.md, step 2.
 addons = {
   vnfbench    = { registry = "registry.example.com/lab", tag = "TAG" } # as `make push` prints it
   kubevirt    = { operator_manifest = "kubevirt-operator.yaml" }

@@ -31,12 +31,11 @@ variable "nodes" {
     kernel_args  = optional(list(string), [])
     labels       = optional(map(string), {})
     measurement = optional(object({
-      reserved_cpus         = string
-      isolated_cpus         = string
-      hugepages_2mi         = optional(number, 0)
-      hugepages_1gi         = optional(number, 0)
-      reserved_memory_mib   = optional(number, 1024)
-      nested_virtualization = optional(bool, false)
+      reserved_cpus       = string
+      isolated_cpus       = string
+      hugepages_2mi       = optional(number, 0)
+      hugepages_1gi       = optional(number, 0)
+      reserved_memory_mib = optional(number, 1024)
     }))
     config_patches = optional(list(string), [])
   }))

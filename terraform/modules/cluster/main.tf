@@ -152,8 +152,11 @@ resource "talos_cluster_kubeconfig" "this" {
   depends_on = [talos_machine_bootstrap.this]
 }
 
-# Waits until etcd, the API server and every node are up.
+# Waits until etcd, the API server and every node are up. It is read at apply, after the
+# machines have their configurations, where a plan changes one; in any other plan at once.
 data "talos_cluster_health" "this" {
+  for_each = var.wait_for_health ? { this = true } : {}
+
   client_configuration = talos_machine_secrets.this.client_configuration
   endpoints            = [for node in local.control_plane : node.address]
   control_plane_nodes  = [for node in local.control_plane : node.address]
@@ -161,5 +164,5 @@ data "talos_cluster_health" "this" {
 
   timeouts = { read = "15m" }
 
-  depends_on = [talos_machine_bootstrap.this]
+  depends_on = [talos_machine_bootstrap.this, talos_machine_configuration_apply.node]
 }

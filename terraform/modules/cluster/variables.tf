@@ -27,7 +27,6 @@ variable "nodes" {
     - `isolated_cpus`: CPUs that the kernel keeps free for pods with dedicated cores. Example: "2-7".
     - `hugepages_2mi`, `hugepages_1gi`: how many pages of either size are set aside at boot.
     - `reserved_memory_mib`: memory of NUMA node 0 that pods of the class Guaranteed do not get.
-    - `nested_virtualization`: virtual machines on a node that is one itself.
 
     Of these, the module `images` puts the kernel's arguments into the image, and this module
     configures the kubelet.
@@ -45,12 +44,11 @@ variable "nodes" {
     config_patches   = optional(list(string), [])
     reset_on_removal = optional(bool, true)
     measurement = optional(object({
-      reserved_cpus         = string
-      isolated_cpus         = string
-      hugepages_2mi         = number
-      hugepages_1gi         = number
-      reserved_memory_mib   = number
-      nested_virtualization = bool
+      reserved_cpus       = string
+      isolated_cpus       = string
+      hugepages_2mi       = number
+      hugepages_1gi       = number
+      reserved_memory_mib = number
     }))
   }))
 
@@ -81,9 +79,9 @@ variable "nodes" {
   validation {
     condition = alltrue(flatten([for n in var.nodes : [for patch in n.config_patches : [
       for document in split("\n---", "\n${patch}") :
-      trimspace(replace(document, "/(?m)^\\s*#.*$/", "")) == "" || can(keys(yamldecode(document))) || can(concat(yamldecode(document), []))
+      trimspace(replace(document, "/(?m)^\\s*#.*$/", "")) == "" || can(keys(yamldecode(document)))
     ]]]))
-    error_message = "Each of config_patches of nodes is YAML, a mapping or a list of JSON patches, such as \"machine: { sysctls: { kernel.panic: '5' } }\"."
+    error_message = "Each of config_patches of nodes is YAML documents, each a mapping, such as \"machine: { sysctls: { kernel.panic: '5' } }\". Talos takes no lists of JSON patches: write what they change as a mapping."
   }
 }
 
@@ -156,9 +154,15 @@ variable "registry_mirrors" {
 }
 
 variable "graceful_removal" {
-  description = "Whether a machine that is removed is drained and leaves etcd before it is erased. Set and apply it before you remove one machine of a cluster that stays, and take it back before `terraform destroy`: the last member of etcd cannot leave."
+  description = "Whether a machine that is removed is drained before it is erased. It is for workers: set and apply it before you remove one of a cluster that stays, and take it back before `terraform destroy`. A control plane node leaves etcd too, which the last member cannot."
   type        = bool
   default     = false
+}
+
+variable "wait_for_health" {
+  description = "Whether a plan or an apply waits, at most 15 minutes, until etcd, the API server and exactly the machines of `nodes` are ready. Addons are installed after that. Say `-var wait_for_health=false` to change or destroy a cluster that is not healthy, and to remove a machine, whose Node Kubernetes keeps until you delete it."
+  type        = bool
+  default     = true
 }
 
 variable "config_patches" {
@@ -167,11 +171,11 @@ variable "config_patches" {
   default     = []
 
   validation {
-    # Talos takes several documents in one string, and lists: JSON patches. What is in them is its own to judge.
+    # Talos takes several documents in one string, and no JSON patches, which are lists. What is in them is its own to judge.
     condition = alltrue(flatten([for patch in var.config_patches : [
       for document in split("\n---", "\n${patch}") :
-      trimspace(replace(document, "/(?m)^\\s*#.*$/", "")) == "" || can(keys(yamldecode(document))) || can(concat(yamldecode(document), []))
+      trimspace(replace(document, "/(?m)^\\s*#.*$/", "")) == "" || can(keys(yamldecode(document)))
     ]]))
-    error_message = "Each of config_patches is YAML, a mapping or a list of JSON patches, such as \"machine: { sysctls: { kernel.panic: '5' } }\"."
+    error_message = "Each of config_patches is YAML documents, each a mapping, such as \"machine: { sysctls: { kernel.panic: '5' } }\". Talos takes no lists of JSON patches: write what they change as a mapping."
   }
 }

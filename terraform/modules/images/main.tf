@@ -1,15 +1,15 @@
 locals {
-  # Arguments of the kernel for each machine. Both makers' are there: a CPU reads
-  # those that it knows and ignores the other's. Talos' kernel knows each of them
-  # but the other maker's; it has no nohz_full, no rcu_nocbs and no lockup detectors.
+  # Arguments of the kernel for each machine. Intel's are there for each CPU: on another
+  # maker's the kernel has no use for them. Talos' kernel has no nohz_full, no rcu_nocbs and
+  # no lockup detectors.
   kernel_args = { for name, node in var.nodes : name => concat(
     node.measurement == null ? [] : [
       # The scheduler and managed interrupts leave these CPUs alone.
       "isolcpus=managed_irq,domain,${node.measurement.isolated_cpus}",
       "irqaffinity=${node.measurement.reserved_cpus}",
-      # Devices can be passed through, and the node's own are not slowed by it.
+      # Devices can be passed through, and the node's own are not slowed by it. AMD's IOMMU
+      # is on by itself where the firmware has it on, and has no such argument.
       "intel_iommu=on",
-      "amd_iommu=on",
       "iommu=pt",
       # One frequency and no deep sleep: a core that wakes up is late.
       "cpufreq.default_governor=performance",
@@ -18,7 +18,6 @@ locals {
       "processor.max_cstate=1",
       "transparent_hugepage=never",
     ],
-    try(node.measurement.nested_virtualization, false) ? ["kvm_intel.nested=1", "kvm_amd.nested=1"] : [],
     try(node.measurement.hugepages_1gi, 0) > 0 ? ["hugepagesz=1G", "hugepages=${node.measurement.hugepages_1gi}"] : [],
     try(node.measurement.hugepages_2mi, 0) > 0 ? ["hugepagesz=2M", "hugepages=${node.measurement.hugepages_2mi}"] : [],
     node.kernel_args,

@@ -2,8 +2,8 @@ variable "nodes" {
   description = <<-EOT
     The machines by name; those that ask for the same share an image.
 
-    - `measurement`: what makes the node quiet; see the module `cluster`. Its CPUs, huge pages and
-      nested virtualization are arguments of the kernel. Absent: an ordinary node.
+    - `measurement`: what makes the node quiet; see the module `cluster`. Its CPUs and huge pages are
+      arguments of the kernel. Absent: an ordinary node.
     - `kernel_args`: further arguments of the kernel. Example: ["console=ttyS1,115200"].
     - `schematic_id`: an image factory's schematic that is there already, 64 hexadecimal digits, instead
       of the one that the module makes: the arguments and extensions are then those in it. Absent: the module's.
@@ -14,11 +14,10 @@ variable "nodes" {
     kernel_args  = optional(list(string), [])
     schematic_id = optional(string)
     measurement = optional(object({
-      reserved_cpus         = string
-      isolated_cpus         = string
-      hugepages_2mi         = optional(number, 0)
-      hugepages_1gi         = optional(number, 0)
-      nested_virtualization = optional(bool, false)
+      reserved_cpus = string
+      isolated_cpus = string
+      hugepages_2mi = optional(number, 0)
+      hugepages_1gi = optional(number, 0)
     }))
   }))
 

@@ -128,6 +128,10 @@ run "example" {
     error_message = "every machine is in the output"
   }
   assert {
+    condition     = alltrue([for node in output.nodes : join(",", keys(node)) == "address,labels,role"])
+    error_message = "patches, which may hold credentials, are in no plain output"
+  }
+  assert {
     condition     = yamldecode(output.testbeds).spec.systemUnderTest.sriov.westResourceName == "openshift.io/dut_west"
     error_message = "the Testbed names the device's pools"
   }

@@ -80,7 +80,7 @@ variables {
       numa_node     = 1
       pci_mappings  = ["west", "east"]
       labels        = { "vnfbench.io/role" = "device" }
-      measurement   = { reserved_cpus = "0-1", isolated_cpus = "2-7", hugepages_1gi = 16, nested_virtualization = true }
+      measurement   = { reserved_cpus = "0-1", isolated_cpus = "2-7", hugepages_1gi = 16 }
     }
   }
 
@@ -148,6 +148,10 @@ run "example" {
   assert {
     condition     = join(",", keys(output.nodes)) == "cp-1,dut-1,gen-1"
     error_message = "every machine is in the output"
+  }
+  assert {
+    condition     = alltrue([for node in output.nodes : join(",", keys(node)) == "address,labels,role"])
+    error_message = "patches, which may hold credentials, are in no plain output"
   }
   assert {
     condition     = yamldecode(output.testbeds).spec.systemUnderTest.hostDevices.west.pciAddress == "0000:01:00.0"

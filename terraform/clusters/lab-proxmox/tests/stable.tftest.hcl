@@ -81,7 +81,7 @@ variables {
       numa_node     = 1
       pci_mappings  = ["west", "east"]
       labels        = { "vnfbench.io/role" = "device" }
-      measurement   = { reserved_cpus = "0-1", isolated_cpus = "2-7", hugepages_1gi = 16, nested_virtualization = true }
+      measurement   = { reserved_cpus = "0-1", isolated_cpus = "2-7", hugepages_1gi = 16 }
     }
   }
 
@@ -154,7 +154,7 @@ run "with_a_spare_machine" {
         numa_node     = 1
         pci_mappings  = ["west", "east"]
         labels        = { "vnfbench.io/role" = "device" }
-        measurement   = { reserved_cpus = "0-1", isolated_cpus = "2-7", hugepages_1gi = 16, nested_virtualization = true }
+        measurement   = { reserved_cpus = "0-1", isolated_cpus = "2-7", hugepages_1gi = 16 }
       }
     }
   }

@@ -13,7 +13,7 @@ variables {
     dut-1 = {
       role        = "worker", address = "192.0.2.31", install_disk = "/dev/nvme0n1", installer_image = "factory.example/installer/def:v1.13.0"
       labels      = { "vnfbench.io/role" = "device" }
-      measurement = { reserved_cpus = "0-1", isolated_cpus = "2-7", hugepages_2mi = 0, hugepages_1gi = 8, reserved_memory_mib = 1024, nested_virtualization = true }
+      measurement = { reserved_cpus = "0-1", isolated_cpus = "2-7", hugepages_2mi = 0, hugepages_1gi = 8, reserved_memory_mib = 1024 }
     }
   }
 }
@@ -59,7 +59,7 @@ run "cpus_in_common" {
   command = plan
   variables {
     nodes = { a = { role = "controlplane", address = "192.0.2.11", install_disk = "/dev/sda", installer_image = "factory.example/installer/abc:v1.13.0", labels = {}
-    measurement = { reserved_cpus = "0-2", isolated_cpus = "2-7", hugepages_2mi = 0, hugepages_1gi = 0, reserved_memory_mib = 1024, nested_virtualization = false } } }
+    measurement = { reserved_cpus = "0-2", isolated_cpus = "2-7", hugepages_2mi = 0, hugepages_1gi = 0, reserved_memory_mib = 1024 } } }
   }
   expect_failures = [var.nodes]
 }
@@ -68,7 +68,7 @@ run "cpus_that_are_no_list" {
   command = plan
   variables {
     nodes = { a = { role = "controlplane", address = "192.0.2.11", install_disk = "/dev/sda", installer_image = "factory.example/installer/abc:v1.13.0", labels = {}
-    measurement = { reserved_cpus = "none", isolated_cpus = "2-7", hugepages_2mi = 0, hugepages_1gi = 0, reserved_memory_mib = 1024, nested_virtualization = false } } }
+    measurement = { reserved_cpus = "none", isolated_cpus = "2-7", hugepages_2mi = 0, hugepages_1gi = 0, reserved_memory_mib = 1024 } } }
   }
   expect_failures = [var.nodes]
 }
@@ -77,7 +77,7 @@ run "too_little_memory" {
   command = plan
   variables {
     nodes = { a = { role = "controlplane", address = "192.0.2.11", install_disk = "/dev/sda", installer_image = "factory.example/installer/abc:v1.13.0", labels = {}
-    measurement = { reserved_cpus = "0", isolated_cpus = "2-7", hugepages_2mi = 0, hugepages_1gi = 0, reserved_memory_mib = 100, nested_virtualization = false } } }
+    measurement = { reserved_cpus = "0", isolated_cpus = "2-7", hugepages_2mi = 0, hugepages_1gi = 0, reserved_memory_mib = 100 } } }
   }
   expect_failures = [var.nodes]
 }
@@ -119,12 +119,27 @@ run "patch_that_is_no_yaml" {
   expect_failures = [var.config_patches]
 }
 
-run "patches_that_talos_takes" {
+run "json_patches" {
   command = plan
   variables {
-    registry_mirrors = { "registry.k8s.io" = ["https://mirror.example.com"] }
+    config_patches = ["- { op: add, path: /machine/time, value: {} }"]
+  }
+  expect_failures = [var.config_patches]
+}
+
+run "json_patches_of_a_machine" {
+  command = plan
+  variables { nodes = { a = { role = "controlplane", address = "192.0.2.11", install_disk = "/dev/sda", installer_image = "factory.example/installer/abc:v1.13.0", labels = {}, config_patches = ["- { op: add, path: /machine/time, value: {} }"] } } }
+  expect_failures = [var.nodes]
+}
+
+# Talos' own code judges what this run asks for, in test/terraform.
+run "patches_that_talos_takes" {
+  command = apply
+  variables {
+    registry_mirrors = { "registry.k8s.io" = ["https://mirror.example.com", "http://mirror.example.com:5000"] }
     nodes = {
-      gen-1 = {
+      all-1 = {
         role            = "controlplane", address = "192.0.2.21", install_disk = "/dev/sda", labels = {}
         installer_image = "registry.example.com:5000/siderolabs/installer@sha256:376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
         config_patches  = ["machine: { nodeTaints: { a: b:NoSchedule } }"]
@@ -132,17 +147,16 @@ run "patches_that_talos_takes" {
     }
     config_patches = [
       "machine: { sysctls: { kernel.panic: '5' } }",
-      "# a comment\n---\nmachine: {}\n---\napiVersion: v1alpha1\nkind: WatchdogTimerConfig\n",
-      "- { op: add, path: /machine/time, value: {} }",
+      "# a comment\n---\nmachine: {}\n---\napiVersion: v1alpha1\nkind: WatchdogTimerConfig\ndevice: /dev/watchdog0\ntimeout: 5m\n",
     ]
   }
 
   assert {
-    condition     = length(data.talos_machine_configuration.node["gen-1"].config_patches) == 8 && strcontains(data.talos_machine_configuration.node["gen-1"].config_patches[7], "nodeTaints")
+    condition     = length(data.talos_machine_configuration.node["all-1"].config_patches) == 7 && strcontains(data.talos_machine_configuration.node["all-1"].config_patches[6], "nodeTaints")
     error_message = "every patch reaches every machine, and a machine's own come last"
   }
   assert {
-    condition     = yamldecode(output.patches["gen-1"][1]).endpoints[0].url == "https://mirror.example.com"
+    condition     = yamldecode(output.patches["all-1"][1]).endpoints[0].url == "https://mirror.example.com"
     error_message = "each registry's mirrors are a document"
   }
 }
@@ -193,6 +207,16 @@ run "one_leaves_a_cluster_that_stays" {
   assert {
     condition     = !talos_machine_configuration_apply.node["a"].on_destroy.graceful && talos_machine_configuration_apply.node["b"].on_destroy.graceful && talos_machine_configuration_apply.node["b"].on_destroy.reset
     error_message = "a worker is drained; the only member of etcd cannot leave it"
+  }
+}
+
+run "cluster_that_is_not_healthy" {
+  command = plan
+  variables { wait_for_health = false }
+
+  assert {
+    condition     = length(data.talos_cluster_health.this) == 0
+    error_message = "nothing waits for a cluster that is not healthy"
   }
 }
 

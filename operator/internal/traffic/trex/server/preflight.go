@@ -111,9 +111,9 @@ func checkDevice(host Host, port trexPort) error {
 	const plugin = "let the device plugin give the devices of VFIO: it does where the pool's devices are bound to vfio-pci"
 	switch {
 	case slices.Contains(host.VFIO, groupWithoutIOMMU+device.IOMMUGroup):
-		return missing("switch the IOMMU on in the node's firmware and kernel (intel_iommu=on, or amd_iommu=on)", "the node's IOMMU is off, so VFIO does not isolate it")
+		return missing("switch the IOMMU on in the node's firmware, and an Intel one in its kernel too (intel_iommu=on)", "the node's IOMMU is off, so VFIO does not isolate it")
 	case device.IOMMUGroup == "":
-		return missing("switch the IOMMU on in the node's firmware and kernel (intel_iommu=on, or amd_iommu=on)", "it is in no IOMMU group")
+		return missing("switch the IOMMU on in the node's firmware, and an Intel one in its kernel too (intel_iommu=on)", "it is in no IOMMU group")
 	case !slices.Contains(host.VFIO, "vfio"):
 		return missing(plugin, "the pod has no /dev/vfio/vfio")
 	case !slices.Contains(host.VFIO, device.IOMMUGroup):
