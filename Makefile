@@ -295,7 +295,7 @@ uninstall: $(HELM) ## Remove the chart from the lab; CRDs and results stay.
 	@KUBECONFIG=$$($(LAB) kubeconfig) $(HELM) uninstall vnfbench --namespace $(NAMESPACE) --wait
 
 ##@ Test
-.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-browser screenshots test-archive test-chart test-monitoring test-terraform tofu test-guest test-trex test-release test-containerfile test-arm64 lint lint-ci outdated bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale bench-results trex-record
+.PHONY: prerequisites test-go fuzz fuzz-manifests soak campaign scan test-lab-units test-argocd test-browser screenshots test-archive test-chart test-monitoring test-terraform test-terraform-addons tofu test-guest test-trex test-release test-containerfile test-arm64 lint lint-ci outdated bench-driver bench-search bench-statistics bench-regression bench-admission bench-scale bench-results trex-record
 prerequisites: ## Check what the tests need, and install Debian packages that are missing.
 	@test/scripts/prerequisites.sh go debian
 
@@ -343,6 +343,9 @@ test-terraform: ## Test and lint the Terraform modules, with Terraform and with 
 	  echo "test-terraform: with $$("$$program" version 2>/dev/null | grep -m 1 ' v')"; ran=1; \
 	  VNFBENCH_TERRAFORM=$$program VNFBENCH_TFLINT=$$tflint VNFBENCH_MATCHBOX=$$matchbox VNFBENCH_MATCHBOX_PROVIDER=$$provider VNFBENCH_PROXMOX_PROVIDER=$$pve VNFBENCH_FAKEPVE=$$fakepve go test -count=1 -timeout 40m -v ./... || exit 1; \
 	done; [ -n "$$ran" ] || go test -count=1 -v ./...
+
+test-terraform-addons: $(LAB) ## Let Terraform install the operator into the lab, change it and remove it, by the module addons with the real providers of Helm and Kubernetes.
+	@LAB=$(LAB) BIN=$(BIN) IMAGES='$(IMAGES)' MAKE='$(MAKE)' test/scripts/terraform-addons.sh
 
 tofu: ## Build OpenTofu into the cache, for test-terraform; takes some minutes.
 	@test/scripts/install-tofu.sh $(TOFU) $(subst tofu-,,$(notdir $(TOFU)))

@@ -89,7 +89,7 @@ func TestMatchbox(t *testing.T) {
 	}
 	startMatchbox(t, server, folder, data, address, endpoint)
 
-	real := withProvider(t, provider, "poseidon/matchbox")
+	real := withProviders(t, map[string]string{"poseidon/matchbox": provider})
 	top, err := copyTree(filepath.Join(t.TempDir(), "terraform"))
 	if err != nil {
 		t.Fatal(err)
@@ -154,10 +154,10 @@ func TestMatchbox(t *testing.T) {
 	}
 }
 
-// withProvider is Terraform with one real provider.
-func withProvider(t *testing.T, program, address string) tool {
+// withProviders is Terraform with real providers, programs by their addresses, and no others.
+func withProviders(t *testing.T, programs map[string]string) tool {
 	t.Helper()
-	configuration, err := writeMirror(t.TempDir(), map[string]string{address: program})
+	configuration, err := writeMirror(t.TempDir(), programs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -228,10 +228,14 @@ func (p *pve) apply(values, want string) {
 func (p *pve) refused(values, want string) {
 	p.t.Helper()
 	output, err := p.terraform(values, "apply", "-auto-approve")
-	words := strings.Join(strings.FieldsFunc(output, func(r rune) bool { return r == '│' || unicode.IsSpace(r) }), " ")
-	if err == nil || !strings.Contains(words, want) {
+	if err == nil || !strings.Contains(words(output), want) {
 		p.t.Fatalf("apply: %v; want an error with %q in\n%s", err, want, output)
 	}
+}
+
+// words are what Terraform says, with a space wherever its lines end.
+func words(output string) string {
+	return strings.Join(strings.FieldsFunc(output, func(r rune) bool { return r == '│' || unicode.IsSpace(r) }), " ")
 }
 
 // noChanges wants a plan that is empty.

@@ -127,49 +127,52 @@ func outputs(t *testing.T, folder, file string) map[string]json.RawMessage {
 	return values
 }
 
-// TestOthersKeepTheirIDs checks that what leaves a map takes nothing with it: all else keeps
-// the id that the provider once gave it.
+// TestOthersKeepTheirIDs checks that a machine which leaves takes no other with it: all else
+// keeps the id that the provider once gave it.
 func TestOthersKeepTheirIDs(t *testing.T) {
-	for _, test := range []struct {
-		folder, file, output, before, after string
-		gone                                []string
-	}{
-		{"modules/baremetal-nodes", "stable.tftest.hcl", "boot_ids", "three", "without_the_middle", []string{"b"}},
-		{"modules/proxmox-nodes", "stable.tftest.hcl", "vm_ids", "three", "without_the_middle", []string{"b"}},
-		{"modules/addons", "addons.tftest.hcl", "ids", "everything", "one_policy_less", []string{"sriov-policy-dut-west", "vnfbench-cni-plugins"}},
-	} {
-		t.Run(test.folder, func(t *testing.T) {
+	for folder, output := range map[string]string{"modules/baremetal-nodes": "boot_ids", "modules/proxmox-nodes": "vm_ids"} {
+		t.Run(folder, func(t *testing.T) {
 			ids := map[string]map[string]any{}
-			for _, state := range states(t, test.folder, test.file) {
+			for _, state := range states(t, folder, "stable.tftest.hcl") {
 				of := map[string]any{}
-				if err := json.Unmarshal(state.outputs[test.output].Value, &of); err != nil {
-					t.Fatalf("output %s of run %s: %v", test.output, state.run, err)
+				if err := json.Unmarshal(state.outputs[output].Value, &of); err != nil {
+					t.Fatalf("output %s of run %s: %v", output, state.run, err)
 				}
 				ids[state.run] = of
 			}
-			before, after := ids[test.before], ids[test.after]
-			for _, name := range test.gone {
-				if before[name] == nil {
-					t.Fatalf("%s is not among %v", name, before)
-				}
-				delete(before, name)
+			before, after := ids["three"], ids["without_the_middle"]
+			if before["b"] == nil {
+				t.Fatalf("b is not among %v", before)
 			}
+			delete(before, "b")
 			if len(after) == 0 || !reflect.DeepEqual(before, after) {
-				t.Errorf("ids were %v without %v, and are %v", before, test.gone, after)
+				t.Errorf("ids were %v without b, and are %v", before, after)
 			}
 		})
 	}
 }
 
-// TestOtherNodesStay checks that a machine that leaves the map is all that a plan removes,
-// and nothing is changed or made again: no other machine, and nothing in the
-// cluster. The plan does not wait for the cluster's health: with the new list of machines a
-// cluster is healthy after the apply.
-func TestOtherNodesStay(t *testing.T) {
-	for _, root := range roots {
-		t.Run(root, func(t *testing.T) {
+// TestOthersStay checks that what leaves a map is all that a plan removes, and nothing is
+// changed or made again: with a machine no other one, and nothing in the cluster; with an
+// addon no other release. The plan does not wait for the cluster's health: with the new list
+// of machines a cluster is healthy after the apply.
+func TestOthersStay(t *testing.T) {
+	spare := regexp.MustCompile(`\["spare-1"\]$`)
+	configuration := `module.cluster.talos_machine_configuration_apply.node["spare-1"]`
+	for _, test := range []struct {
+		folder  string
+		leaves  *regexp.Regexp
+		removed string
+		// machines says that machines are what leaves.
+		machines bool
+	}{
+		{"clusters/lab-proxmox", spare, configuration, true},
+		{"clusters/lab-metal", spare, configuration, true},
+		{"modules/addons", regexp.MustCompile(`^helm_release\.(sriov_policy\["dut-west"\]|cni_plugins\["this"\])$`), `helm_release.sriov_policy["dut-west"]`, false},
+	} {
+		t.Run(test.folder, func(t *testing.T) {
 			removed, waitsAtApply := map[string]bool{}, false
-			for _, line := range messages(t, root, "stable.tftest.hcl") {
+			for _, line := range messages(t, test.folder, "stable.tftest.hcl") {
 				var message struct {
 					Run  string `json:"@testrun"`
 					Plan *struct {
@@ -189,18 +192,19 @@ func TestOtherNodesStay(t *testing.T) {
 					case strings.HasPrefix(change.Address, "module.cluster.data.talos_cluster_health.") && actions == "read" && message.Run == "without_it":
 						waitsAtApply = true
 					case actions == "no-op" || change.Mode == "data":
-					case actions == "delete" && strings.HasSuffix(change.Address, `["spare-1"]`):
+					case actions == "delete" && test.leaves.MatchString(change.Address):
 						removed[change.Address] = true
 					default:
 						t.Errorf("%s: %s", actions, change.Address)
 					}
 				}
 			}
-			if !removed[`module.cluster.talos_machine_configuration_apply.node["spare-1"]`] || len(removed) < 2 {
-				t.Errorf("removed are %v, which is not the machine and its configuration", removed)
+			// A machine leaves with its configuration, and the policy with the plugins.
+			if !removed[test.removed] || len(removed) < 2 {
+				t.Errorf("removed are %v, want two, with %s", removed, test.removed)
 			}
-			if !waitsAtApply {
-				t.Error("the cluster's health is read in the plan, before the machines are what it asks for")
+			if waitsAtApply != test.machines {
+				t.Errorf("that the cluster's health waits for the apply is %t, want %t: in the plan the machines are not yet what it asks for", waitsAtApply, test.machines)
 			}
 		})
 	}

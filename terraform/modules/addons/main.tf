@@ -3,6 +3,10 @@
 # no server yet in the run that makes the cluster, and no KubeVirt or
 # SriovNetworkNodePolicy in the run that brings their definitions. helm_release
 # of a local chart plans without either.
+#
+# Each release is atomic: what fails is removed, or is again as it was. The provider
+# does not keep a release in the state whose installation has failed, so that the next
+# apply would find the release's name in use.
 locals {
   own_chart = "${path.module}/charts/manifest"
 
@@ -132,6 +136,7 @@ resource "helm_release" "multus" {
   chart     = local.own_chart
   values    = [yamlencode({ manifest = local.multus_manifest })]
   timeout   = local.timeout_seconds
+  atomic    = true
 }
 
 resource "helm_release" "cni_plugins" {
@@ -142,6 +147,7 @@ resource "helm_release" "cni_plugins" {
   chart     = local.own_chart
   values    = [yamlencode({ manifest = yamlencode(local.cni_plugins) })]
   timeout   = local.timeout_seconds
+  atomic    = true
 }
 
 resource "helm_release" "kubevirt_operator" {
@@ -153,6 +159,7 @@ resource "helm_release" "kubevirt_operator" {
   chart     = local.own_chart
   values    = [yamlencode({ manifest = file(each.value.operator_manifest) })]
   timeout   = local.timeout_seconds
+  atomic    = true
 }
 
 # Removed before its operator, which takes KubeVirt away in an orderly manner.
@@ -164,6 +171,7 @@ resource "helm_release" "kubevirt" {
   chart     = local.own_chart
   values    = [yamlencode({ manifest = yamlencode(local.kubevirt) })]
   timeout   = local.timeout_seconds
+  atomic    = true
 
   depends_on = [helm_release.kubevirt_operator]
 }
@@ -177,6 +185,7 @@ resource "helm_release" "sriov_operator" {
   repository = each.value.repository
   version    = local.versions.sriov
   timeout    = local.timeout_seconds
+  atomic     = true
   values = [yamlencode({
     operator = { resourcePrefix = each.value.resource_prefix }
     # Without this object the operator configures nothing.
@@ -193,6 +202,7 @@ resource "helm_release" "sriov_policy" {
   chart     = local.own_chart
   values    = [yamlencode({ manifest = yamlencode(each.value) })]
   timeout   = local.timeout_seconds
+  atomic    = true
 
   depends_on = [helm_release.sriov_operator]
 }
@@ -206,6 +216,7 @@ resource "helm_release" "monitoring" {
   repository = each.value.repository
   version    = local.versions.kube_prometheus_stack
   timeout    = local.timeout_seconds
+  atomic     = true
   values = [yamlencode({
     # Monitors, rules and dashboards of other charts are found too.
     prometheus = { prometheusSpec = {
@@ -222,6 +233,7 @@ resource "helm_release" "vnfbench" {
   chart     = var.vnfbench.chart
   version   = var.vnfbench.version
   timeout   = local.timeout_seconds
+  atomic    = true
   values = concat([yamlencode({
     image = {
       registry    = var.vnfbench.registry

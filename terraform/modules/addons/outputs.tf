@@ -8,11 +8,6 @@ output "releases" {
   value       = { for release in local.releases : release.name => release.namespace }
 }
 
-output "ids" {
-  description = "The provider's ids of the releases, by name: a release that is made again has another."
-  value       = { for release in local.releases : release.name => release.id }
-}
-
 output "manifests" {
   description = "What the module's own chart carries, by release, as YAML: to look at, and for tests."
   value = merge(

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# terraform-addons.sh: brings up the lab with this tree's images, and lets Terraform apply the module addons there with
+# the real providers of Helm and Kubernetes. Called by `make test-terraform-addons`, which sets LAB, BIN, IMAGES and
+# MAKE.
+#
+# VNFBENCH_HELM_PROVIDER and VNFBENCH_KUBERNETES_PROVIDER name the providers' programs. Without them `terraform init` gets
+# both from the registry, or from the mirror that the user's configuration of Terraform names.
+#
+# Exit code 3 says that nothing was run, and the last line why.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+unfit=3
+not_run() { echo "test-terraform-addons: NOT RUN: $*" >&2; exit $unfit; }
+
+test/scripts/prerequisites.sh go debian || not_run "this machine lacks what is named above"
+terraform=${VNFBENCH_TERRAFORM:-terraform}
+command -v "$terraform" >/dev/null || not_run "$terraform is not installed"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [ -z "${VNFBENCH_HELM_PROVIDER:-}" ] || [ -z "${VNFBENCH_KUBERNETES_PROVIDER:-}" ]; then
+  cp -R terraform/examples terraform/modules "$work"
+  rm -rf "$work/examples/addons/.terraform"*
+  "$terraform" -chdir="$work/examples/addons" init -backend=false -no-color >"$work/init.log" 2>&1 || {
+    cat "$work/init.log" >&2
+    not_run "$terraform init gets no providers, for the reason above, and VNFBENCH_HELM_PROVIDER and VNFBENCH_KUBERNETES_PROVIDER name none"
+  }
+  provider() { find -L "$work/examples/addons/.terraform/providers" -type f -name "terraform-provider-$1_v*"; }
+  VNFBENCH_HELM_PROVIDER=$(provider helm)
+  VNFBENCH_KUBERNETES_PROVIDER=$(provider kubernetes)
+fi
+VNFBENCH_HELM_PROVIDER=$(realpath "$VNFBENCH_HELM_PROVIDER")
+VNFBENCH_KUBERNETES_PROVIDER=$(realpath "$VNFBENCH_KUBERNETES_PROVIDER")
+
+"$MAKE" --no-print-directory lab-up images
+archives=()
+for name in $IMAGES; do archives+=("$BIN/images/$name.tar"); done
+"$LAB" load "${archives[@]}"
+
+VNFBENCH_LAB=$LAB VNFBENCH_IMAGE_TAG=$(test/scripts/image-tag.sh)
+export VNFBENCH_HELM_PROVIDER VNFBENCH_KUBERNETES_PROVIDER VNFBENCH_LAB VNFBENCH_IMAGE_TAG
+cd test/terraform
+go test -count=1 -timeout 90m -v -run '^TestAddonsInTheLab$' . | tee "$work/test.log"
+# What is in the way of all tests of Terraform is in the line that they print.
+grep -q '^--- PASS: TestAddonsInTheLab' "$work/test.log" || not_run "the reason is above"
