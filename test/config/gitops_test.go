@@ -125,6 +125,7 @@ func TestArgoCD(t *testing.T) {
 				}
 			}
 			Destination struct{ Namespace string }
+			SyncPolicy  struct{ Automated map[string]any }
 		}
 	}
 	found := built(t, "argocd")
@@ -145,6 +146,13 @@ func TestArgoCD(t *testing.T) {
 		}
 		exists(t, id, a.Spec.Source.Path)
 		waves[id] = a.Metadata.Annotations["argocd.argoproj.io/sync-wave"]
+		// Argo CD drops fields that are false from its Applications, and calls them out of sync then.
+		if prune, written := a.Spec.SyncPolicy.Automated["prune"]; written && prune != true {
+			t.Errorf("%s says prune: %v, want no such field", id, prune)
+		}
+		if option := a.Metadata.Annotations["argocd.argoproj.io/compare-options"]; waves[id] != "" && option != "ServerSideDiff=true" {
+			t.Errorf("%s is compared by %q: defaults of the API server would be differences", id, option)
+		}
 		if a.Spec.Source.Helm.ReleaseName != "" {
 			values, err := yaml.Marshal(a.Spec.Source.Helm.ValuesObject)
 			if err != nil {
