@@ -82,6 +82,76 @@ func TestFlux(t *testing.T) {
 	takes(t, release.Spec.Values.Raw)
 }
 
+// fluxSuites returns the Kustomization of the suites, which a page adds to the others, and its identity.
+func fluxSuites(t *testing.T) (string, kustomize.Kustomization) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(top, "config/gitops/flux/suites.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := objects(t, text)
+	if len(found) != 1 {
+		t.Fatalf("%d objects", len(found))
+	}
+	id := ids(found)[0]
+	var k kustomize.Kustomization
+	strict(t, found[id], &k)
+	return id, k
+}
+
+// TestFluxSuites checks that Flux follows the suites as it follows the runs, after the Testbed, and knows their health by the same expressions.
+func TestFluxSuites(t *testing.T) {
+	id, suites := fluxSuites(t)
+	var runs kustomize.Kustomization
+	strict(t, built(t, "flux")["Kustomization/flux-system/vnfbench-runs"], &runs)
+	exists(t, id, suites.Spec.Path)
+	if suites.Spec.Path == runs.Spec.Path {
+		t.Errorf("both follow %s", runs.Spec.Path)
+	}
+	suites.Spec.Path = runs.Spec.Path
+	// Runs may have suites next to them.
+	checks := runs.Spec.HealthCheckExprs
+	runs.Spec.HealthCheckExprs = nil
+	for _, check := range checks {
+		if check.Kind == "BenchmarkSuite" {
+			runs.Spec.HealthCheckExprs = append(runs.Spec.HealthCheckExprs, check)
+		}
+	}
+	if len(runs.Spec.HealthCheckExprs) != 1 {
+		t.Fatalf("the runs have %d expressions for suites, want 1", len(runs.Spec.HealthCheckExprs))
+	}
+	if diff := cmp.Diff(runs.Spec, suites.Spec); diff != "" {
+		t.Errorf("suites (+) and runs (-):\n%s", diff)
+	}
+}
+
+// TestNightlyRegression checks that the folder has the whole of a nightly regression: a schedule alone that measures, limits of history, a gate,
+// and a level that was not moved.
+func TestNightlyRegression(t *testing.T) {
+	suite := built(t, "bench/suites")["BenchmarkSuite/bench/nightly"]
+	spec := at(suite, "spec")
+	for _, field := range []string{"schedule", "timeZone", "succeededHistoryLimit", "failedHistoryLimit"} {
+		if spec[field] == nil {
+			t.Errorf("it has no %s", field)
+		}
+	}
+	if spec["runOn"] != "Never" {
+		t.Errorf("runOn is %v", spec["runOn"])
+	}
+	if gate, _ := at(spec, "regression")["gate"].([]any); len(gate) != 1 {
+		t.Errorf("the gate is %v", gate)
+	}
+	if moved, isThere := at(spec, "regression")["acknowledgements"].([]any); !isThere || len(moved) != 0 {
+		t.Errorf("the acknowledgements are %v", moved)
+	}
+	if wave := at(suite, "metadata", "annotations")["argocd.argoproj.io/sync-wave"]; wave != "1" {
+		t.Errorf("it is in wave %v, and the Testbed in 0", wave)
+	}
+	if testbed := at(spec, "template", "experiment", "testbedRef")["name"]; testbed != "lab" {
+		t.Errorf("it is on testbed %v", testbed)
+	}
+}
+
 // TestFluxNotification checks that the alert is about every Kustomization that config/gitops or its pages make, and goes to a provider that is there.
 func TestFluxNotification(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(top, "config/gitops/flux/notification.yaml"))
@@ -100,8 +170,9 @@ func TestFluxNotification(t *testing.T) {
 	for _, source := range alert.Spec.EventSources {
 		watched[source.Kind+"/flux-system/"+source.Name] = true
 	}
-	// The page of the nightly regression makes the Kustomization of the suites.
-	want := []string{"Kustomization/flux-system/vnfbench-suites"}
+	// The page of the nightly regression adds the Kustomization of the suites.
+	suites, _ := fluxSuites(t)
+	want := []string{suites}
 	for id := range built(t, "flux") {
 		if strings.HasPrefix(id, "Kustomization/") {
 			want = append(want, id)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -254,6 +255,54 @@ func TestIPv6(t *testing.T) {
 	if len(run.Status.Results) == 1 {
 		checkResult(t, run.Status.Results[0], 0, 8)
 	}
+}
+
+// TestResolvedAddresses measures a router without static neighbors, by ARP and by neighbor discovery: the generator answers it, and sends to
+// the hardware address that it answers.
+func TestResolvedAddresses(t *testing.T) {
+	ns := namespace(t)
+	testbed(t, ns)
+	for family, next := range map[string][2]string{"IPv4": {"198.18.0.2", "198.18.1.1"}, "IPv6": {"2001:2::2", "2001:2:0:1::1"}} {
+		name := "dynamic-" + strings.ToLower(family)
+		run := strings.Replace(shortRun(name, `  measurements:
+    warmUpMilliseconds: 200
+    latency: {trialMilliseconds: 5000, loads: [{name: low, framesPerSecond: 500}]}
+`), "traffic: {", "traffic: {ipFamily: "+family+", ", 1)
+		apply(t, ns, strings.Replace(run, "function: Router", "function: Router, addressResolution: Dynamic", 1))
+		until(t, ns, name, stepTimeout, "measuring", func(run *v1alpha1.BenchmarkRun) bool {
+			return finished(run) || condition(run, v1alpha1.ConditionMeasured).Reason == v1alpha1.ReasonMeasuring
+		})
+		own := functionMACs(t, ns)
+		done := ends(t, ns, name, metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+		if done.Status.Generator == nil || len(done.Status.Generator.Ports) != 2 {
+			t.Fatalf("%s: the generator is %+v", family, done.Status.Generator)
+		}
+		for i, port := range done.Status.Generator.Ports {
+			if mac := own[[]string{"west", "east"}[i]]; port.NextHop != next[i] || mac == "" || port.NextHopMACAddress != mac {
+				t.Errorf("%s: port %s sends to %q of %q, want %q of %q", family, port.Name, port.NextHopMACAddress, port.NextHop, mac, next[i])
+			}
+		}
+		checkPasses(t, done)
+		released(t, ns, name)
+	}
+	nothingLeft(t, ns)
+}
+
+// functionMACs returns the hardware addresses of the ports of the one function's pod, by their names.
+func functionMACs(t *testing.T, ns string) map[string]string {
+	t.Helper()
+	var pods corev1.PodList
+	must(t, cluster.List(t.Context(), &pods, client.InNamespace(ns), client.MatchingLabels{v1alpha1.LabelComponent: "function"}))
+	if len(pods.Items) != 1 {
+		t.Fatalf("%d pods of functions, want 1", len(pods.Items))
+	}
+	var networks []struct{ Interface, MAC string }
+	must(t, json.Unmarshal([]byte(pods.Items[0].Annotations["k8s.v1.cni.cncf.io/network-status"]), &networks))
+	found := map[string]string{}
+	for _, network := range networks {
+		found[network.Interface] = network.MAC
+	}
+	return found
 }
 
 func TestAcceptanceIsTheVerdict(t *testing.T) {

@@ -80,6 +80,7 @@ func TestCustomIsRefusedWithFieldAndRemedy(t *testing.T) {
 		"no image":                 {containerChain("container: {}"), []string{"spec.experiment.chain[0].custom.container.image", "Required"}},
 		"a machine's firmware":     {containerChain("container: {image: x}, firmware: EFI"), []string{"spec.experiment.chain[own].custom.container", "leave them out"}},
 		"a machine's order":        {containerChain("container: {image: x}, interfaceOrder: EastWest"), []string{"spec.experiment.chain[own].custom.container", "leave them out"}},
+		"a machine's NIC":          {containerChain("container: {image: x}, managementNIC: None"), []string{"spec.experiment.chain[own].custom.container", "managementNIC", "leave them out"}},
 		"a machine's network data": {containerChain("container: {image: x}, networkData: x"), []string{"spec.experiment.chain[own].custom.container", "leave them out"}},
 		"a kernel without rights":  {containerChain("container: {image: x, forwarding: Kernel, capabilities: [NET_RAW]}"), []string{"spec.experiment.chain[own].custom.container.capabilities", "add it, or leave forwarding out"}},
 		"a kernel without any":     {containerChain("container: {image: x, forwarding: Kernel}"), []string{"spec.experiment.chain[own].custom.container.capabilities", "needs NET_ADMIN"}},

@@ -121,6 +121,11 @@ func checkMACAddresses(in Input) error {
 	}
 	for _, function := range in.Run.Spec.Experiment.Chain {
 		fixed := in.Testbed.Spec.SystemUnderTest.MACAddressesOf(function)
+		if why := withoutManagementNIC(function); fixed.Management != "" && why != "" {
+			return fail(v1alpha1.ReasonInvalidConfiguration,
+				fmt.Sprintf("leave management of function %q out of the testbed's spec.systemUnderTest.macAddresses, or %s", function.Name, why),
+				"testbed %q fixes the hardware address of the management NIC of function %q, which has none", in.Testbed.Name, function.Name)
+		}
 		for _, port := range []struct {
 			name, mac  string
 			attachment v1alpha1.Attachment
@@ -136,6 +141,19 @@ func checkMACAddresses(in Input) error {
 		}
 	}
 	return nil
+}
+
+// withoutManagementNIC returns what gives a function Custom a management NIC; "" where it has one, and for any other function.
+func withoutManagementNIC(function v1alpha1.NetworkFunction) string {
+	switch {
+	case function.Custom == nil:
+		return ""
+	case function.Custom.Container != nil:
+		return "use runtime VirtualMachine: a container has the pod's own interface"
+	case function.Custom.ManagementNIC == v1alpha1.ManagementNICNone:
+		return fmt.Sprintf("set managementNIC First in spec.experiment.chain[%s].custom", function.Name)
+	}
+	return ""
 }
 
 // checkDiscovery refuses neighbor discovery across a bridging firewall that drops it. By address its rules accept the

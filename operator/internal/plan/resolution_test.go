@@ -176,13 +176,28 @@ func TestFixedMACAddressesRefused(t *testing.T) {
 	first := &whole.Run.Spec.Experiment.Chain[0]
 	own := plantest.Custom("own", custom)
 	first.Name, first.Function, first.Custom = own.Name, own.Function, own.Custom
+	inPod := customInput(custom)
+	inPod.Run.Spec.Experiment.Chain[1] = plantest.CustomPod("own", v1alpha1.CustomFunction{
+		Container: &v1alpha1.CustomContainer{Image: "x", Capabilities: []v1alpha1.ContainerCapability{v1alpha1.CapabilityNetRaw}},
+	})
+	without := v1alpha1.CustomFunction{ContainerDisk: "x", ManagementNIC: v1alpha1.ManagementNICNone}
+	management := v1alpha1.FunctionMACAddresses{Function: "own", Management: "52:54:00:aa:00:01"}
 	for name, in := range map[string]plan.Input{
-		"spec.systemUnderTest.macAddresses[0]": withMACs(customInput(custom), v1alpha1.FunctionMACAddresses{Function: "own", East: strings.ToUpper(planned)}),
-		"keeps its own":                        withMACs(whole, v1alpha1.FunctionMACAddresses{Function: "own", West: "52:54:00:aa:00:02"}),
+		"or use runtime VirtualMachine":                                   withMACs(inPod, management),
+		"or set managementNIC First in spec.experiment.chain[own].custom": withMACs(customInput(without), management),
+		"spec.systemUnderTest.macAddresses[0]":                            withMACs(customInput(custom), v1alpha1.FunctionMACAddresses{Function: "own", East: strings.ToUpper(planned)}),
+		"keeps its own":                                                   withMACs(whole, v1alpha1.FunctionMACAddresses{Function: "own", West: "52:54:00:aa:00:02"}),
 	} {
 		_, err := plan.Make(in)
 		if got := measure.ReasonOf(err); got != v1alpha1.ReasonInvalidConfiguration || !strings.Contains(err.Error(), name) {
 			t.Errorf("reason %q: %v, want %q", got, err, name)
+		}
+	}
+	// The addresses of the traffic ports are taken without a management NIC.
+	ports := v1alpha1.FunctionMACAddresses{Function: "own", West: "52:54:00:aa:00:02"}
+	for name, in := range map[string]plan.Input{"a container": withMACs(inPod, ports), "a machine": withMACs(customInput(without), ports)} {
+		if got := mustMake(t, in).Segments[1].East.MAC; got != ports.West {
+			t.Errorf("%s: west is %s", name, got)
 		}
 	}
 }

@@ -1,8 +1,9 @@
-// Package gitops runs those commands of docs/how-to/gitops.md that need no cluster. `make
+// Package gitops runs those commands of docs/how-to/gitops.md and docs/how-to/nightly-regression.md that need no cluster. `make
 // test-chart` runs it, which has kustomize.
 package gitops
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +14,14 @@ import (
 	"vnfbench.io/test/e2e/repository"
 )
 
-const page = "docs/how-to/gitops.md"
+const (
+	page    = "docs/how-to/gitops.md"
+	nightly = "docs/how-to/nightly-regression.md"
+)
 
-func TestPage(t *testing.T) {
+// repositories makes those of what is measured, of the runs with config/gitops, and the one to which that is pushed.
+func repositories(t *testing.T) (router, runs, remote string) {
+	t.Helper()
 	kustomize := os.Getenv("KUSTOMIZE")
 	if kustomize == "" {
 		t.Skip("NOT RUN: KUSTOMIZE is not set: its value is the path of kustomize (make test-chart sets it)")
@@ -24,11 +30,15 @@ func TestPage(t *testing.T) {
 	if err := os.Symlink(kustomize, filepath.Join(bin, "kustomize")); err != nil {
 		t.Fatal(err)
 	}
+	// Without a cluster or the plugin, kubectl says only whether a path that it is given is there.
+	const kubectl = "#!/bin/sh\nfor path; do case $path in config/*) test -e \"$path\" || { echo \"no $path\"; exit 1; };; esac; done\n"
+	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	repository.Isolate(t)
 
-	// What is measured, and the repository with the runs, which is pushed to another.
-	router, runs, remote := t.TempDir(), t.TempDir(), t.TempDir()
+	router, runs, remote = t.TempDir(), t.TempDir(), t.TempDir()
 	repository.Git(t, router, "init", "--quiet")
 	repository.Git(t, router, "commit", "--quiet", "--allow-empty", "--message", "A router")
 	repository.Git(t, remote, "init", "--quiet", "--bare")
@@ -42,17 +52,70 @@ func TestPage(t *testing.T) {
 	repository.Git(t, runs, "commit", "--quiet", "--message", "Runs")
 	repository.Git(t, runs, "remote", "add", "origin", remote)
 	repository.Git(t, runs, "push", "--quiet", "--set-upstream", "origin", "main")
+	return router, runs, remote
+}
 
-	commands := guide.Open(t, page, runs)
-	commands.Run(t, "Measure again", 0, "~/src/my-router", router)
-	name := "name: router-" + repository.Git(t, router, "rev-parse", "--short=8", "HEAD")
-	build := exec.CommandContext(t.Context(), "kustomize", "build", "config/gitops/bench")
-	build.Dir = runs
-	out, err := build.CombinedOutput()
+// build returns the objects of a folder of a repository.
+func build(t *testing.T, repository, folder string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "kustomize", "build", folder)
+	command.Dir = repository
+	out, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("kustomize: %v\n%s", err, out)
 	}
-	built := string(out)
+	return string(out)
+}
+
+// TestNightlyPage runs the commands in one shell, in a repository with config/gitops and nothing else of the project.
+func TestNightlyPage(t *testing.T) {
+	firewall, runs, remote := repositories(t)
+	text, err := os.ReadFile(filepath.Join(runs, nightly))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "config/gitops/bench/suites/vyos.yaml"
+	_, manifest, _ := strings.Cut(string(text), "```yaml\n# "+path+"\n")
+	manifest, _, found := strings.Cut(manifest, "```\n")
+	if !found {
+		t.Fatalf("%s has no manifest %s", nightly, path)
+	}
+	if err := os.WriteFile(filepath.Join(runs, path), []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	commands := guide.Open(t, nightly, runs)
+	const put, machine = "Put it into Git", "A vendor's machine"
+	commands.Together(t, []guide.Block{{Heading: put}, {Heading: put, Index: 1}, {Heading: machine}, {Heading: machine, Index: 1}, {Heading: "Keep and notify"}},
+		"~/src/my-firewall", firewall, "~/src/vyos", firewall)
+	commands.Whole(t, "What you see 0: needs a cluster")
+
+	revision := repository.Git(t, firewall, "rev-parse", "--short=8", "HEAD")
+	suites := build(t, runs, "config/gitops/bench")
+	for _, want := range []string{"  name: nightly\n", "  name: vyos\n", "containerDisk: registry.example/vyos:1.6", `version: "1.6"`} {
+		if !strings.Contains(suites, want) {
+			t.Errorf("%q is not in Git:\n%s", want, suites)
+		}
+	}
+	if got := strings.Count(suites, "revision: "+revision) + strings.Count(suites, fmt.Sprintf("revision: %q", revision)); got != 2 {
+		t.Errorf("%d suites have the revision %s, want 2:\n%s", got, revision, suites)
+	}
+	if flux := build(t, runs, "config/gitops/flux"); !strings.Contains(flux, "name: vnfbench-suites") {
+		t.Errorf("Flux does not follow the suites:\n%s", flux)
+	}
+	if release := build(t, runs, "config/gitops/flux/operator"); !strings.Contains(release, "results:\n      enabled: true") {
+		t.Errorf("the archive is not there:\n%s", release)
+	}
+	if pushed, here := repository.Git(t, remote, "rev-parse", "main"), repository.Git(t, runs, "rev-parse", "HEAD"); pushed != here {
+		t.Errorf("the commit %s was not pushed; there is %s", here, pushed)
+	}
+}
+
+func TestPage(t *testing.T) {
+	router, runs, remote := repositories(t)
+	commands := guide.Open(t, page, runs)
+	commands.Run(t, "Measure again", 0, "~/src/my-router", router)
+	name := "name: router-" + repository.Git(t, router, "rev-parse", "--short=8", "HEAD")
+	built := build(t, runs, "config/gitops/bench")
 	for _, want := range []string{name, "name: lab\n", "kustomize.toolkit.fluxcd.io/prune: disabled", "argocd.argoproj.io/sync-options: Prune=false"} {
 		if !strings.Contains(built, want) {
 			t.Errorf("the new commit has no %q:\n%s", want, built)

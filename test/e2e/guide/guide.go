@@ -75,17 +75,41 @@ func (g *Guide) Run(t *testing.T, heading string, index int, pairs ...string) st
 // Try runs a block whose commands may fail.
 func (g *Guide) Try(t *testing.T, heading string, index int, pairs ...string) (string, error) {
 	t.Helper()
-	if index >= len(g.blocks[heading]) {
-		t.Fatalf("%s has no commands number %d under %q", g.page, index, heading)
+	return g.try(t, []Block{{heading, index}}, pairs)
+}
+
+// Block is commands of a page: those with a number, counted from 0, under a heading.
+type Block struct {
+	Heading string
+	Index   int
+}
+
+// Together runs blocks one after the other in one shell, as a reader does.
+func (g *Guide) Together(t *testing.T, blocks []Block, pairs ...string) string {
+	t.Helper()
+	out, err := g.try(t, blocks, pairs)
+	if err != nil {
+		t.Fatalf("%s, %v: %v\n%s", g.page, blocks, err, out)
 	}
-	block := g.blocks[heading][index]
+	return out
+}
+
+func (g *Guide) try(t *testing.T, blocks []Block, pairs []string) (string, error) {
+	t.Helper()
+	var all strings.Builder
+	for _, block := range blocks {
+		if block.Index >= len(g.blocks[block.Heading]) {
+			t.Fatalf("%s has no commands number %d under %q", g.page, block.Index, block.Heading)
+		}
+		all.WriteString(g.blocks[block.Heading][block.Index])
+		g.ran[fmt.Sprint(block.Heading, block.Index)] = true
+	}
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if !strings.Contains(block, pairs[i]) {
-			t.Fatalf("%s, %q: the commands do not contain %q:\n%s", g.page, heading, pairs[i], block)
+		if !strings.Contains(all.String(), pairs[i]) {
+			t.Fatalf("%s, %v: the commands do not contain %q:\n%s", g.page, blocks, pairs[i], all.String())
 		}
 	}
-	g.ran[fmt.Sprint(heading, index)] = true
-	commands := strings.NewReplacer(pairs...).Replace(block)
+	commands := strings.NewReplacer(pairs...).Replace(all.String())
 	began := time.Now()
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
 	cmd.Dir = g.folder

@@ -13,8 +13,11 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
-	page := &Guide{page: "x.md", folder: t.TempDir(), blocks: map[string][]string{"A": {"echo NAME in $PWD", "false"}}, ran: map[string]bool{}}
+	page := &Guide{page: "x.md", folder: t.TempDir(), blocks: map[string][]string{"A": {"echo NAME in $PWD", "false"}, "B": {"a='set by the block before'\n", "echo $a\n"}}, ran: map[string]bool{}}
 	if got := page.Run(t, "A", 0, "NAME", "a run"); got != "a run in "+page.folder+"\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := page.Together(t, []Block{{"B", 0}, {"B", 1}}); got != "set by the block before\n" {
 		t.Errorf("got %q", got)
 	}
 	if _, err := page.Try(t, "A", 1); err == nil {

@@ -101,7 +101,7 @@ func flux(t *testing.T, kind string, content map[string]any) status.Status {
 			HealthCheckExprs []struct{ APIVersion, Kind, InProgress, Failed, Current string }
 		}
 	}
-	read(t, map[string]string{"BenchmarkRun": "flux/runs.yaml", "BenchmarkSuite": "flux/runs.yaml", "Testbed": "flux/testbed.yaml"}[kind], &kustomization)
+	read(t, map[string]string{"BenchmarkRun": "flux/runs.yaml", "BenchmarkSuite": "flux/suites.yaml", "Testbed": "flux/testbed.yaml"}[kind], &kustomization)
 	observed, seen, err := unstructured.NestedInt64(content, "status", "observedGeneration")
 	if err != nil {
 		t.Fatal(err)
