@@ -218,10 +218,14 @@ func checkPCI(t *testing.T, run *v1alpha1.BenchmarkRun, function v1alpha1.PCIFun
 		t.Fatalf("the generator's interfaces are %+v", ports)
 	}
 	for i, card := range []string{"gen0", "gen1"} {
-		port, physical := ports[i], cardAddress(t, card)
+		port := ports[i]
 		if port.PCI == nil {
 			t.Errorf("port %s has no PCI device: %+v", port.Name, port)
 			continue
+		}
+		physical := port.BusAddress
+		if function == v1alpha1.PCIFunctionVirtual {
+			physical = cardAddress(t, card)
 		}
 		want := onHardware(t, fmt.Sprintf(`set -e; cd /sys/bus/pci/devices/%s; cat numa_node; basename "$(readlink iommu_group)"; cd ../%s; cat current_link_speed current_link_width`, port.BusAddress, physical))
 		got := fmt.Sprintf("%s\n%s\n%s GT/s PCIe\n%d", numberOr(port.PCI.NUMANode, "-1"), numberOr(port.PCI.IOMMUGroup, "none"),

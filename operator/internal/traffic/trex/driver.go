@@ -43,7 +43,7 @@ type Config struct {
 	ProbeTimeout time.Duration
 	// Addresses are the PCI addresses of the path's ports, west first; empty for packet sockets.
 	Addresses [2]string
-	// Software says that the server was told to sort and count by software, whatever the NICs are.
+	// Software says that the server sorts and counts by software, whatever the NICs are.
 	Software bool
 	// Notes are sentences about the server that go into the description's fallbacks.
 	Notes []string

@@ -291,7 +291,7 @@ func TestPortsByTheirAddresses(t *testing.T) {
 			t.Errorf("ports %v", d.ports)
 		}
 		if got := d.Description().ReceiveMode; got != softwareReceive {
-			t.Errorf("the receive mode of NICs that are told to leave all to software is %q", got)
+			t.Errorf("the receive mode of NICs whose server counts by software is %q", got)
 		}
 	})
 	t.Run("another PCI address", func(t *testing.T) {
