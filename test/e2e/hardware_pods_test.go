@@ -51,7 +51,7 @@ func TestHardwareCustomContainer(t *testing.T) {
 			t.Errorf("the kernel's functions of %s received %d and sent %d frames, which testpmd was to do", card, grown.received, grown.sent)
 		}
 	}
-	checkPCI(t, run, v1alpha1.PCIFunctionVirtual)
+	checkPCI(t, run, v1alpha1.PCIFunctionVirtual, generatorNICs(t))
 	if g := run.Status.Generator; g.CPUs != 1 || g.IsolatedCPUs != 1 {
 		t.Errorf("the generator has %d CPUs, %d of them isolated; it asked for one", g.CPUs, g.IsolatedCPUs)
 	}
@@ -210,22 +210,29 @@ func checkSent(t *testing.T, run *v1alpha1.BenchmarkRun) {
 	}
 }
 
-// checkPCI checks what the status says of the generator's devices against the machine's own files.
-func checkPCI(t *testing.T, run *v1alpha1.BenchmarkRun, function v1alpha1.PCIFunction) {
+// generatorNICs returns the PCI addresses of the generator's cards, west first.
+func generatorNICs(t *testing.T) [2]string {
+	t.Helper()
+	return [2]string{cardAddress(t, "gen0"), cardAddress(t, "gen1")}
+}
+
+// checkPCI checks what the status says of the generator's devices, which are the NICs or functions of these,
+// against the machine's own files.
+func checkPCI(t *testing.T, run *v1alpha1.BenchmarkRun, function v1alpha1.PCIFunction, nics [2]string) {
 	t.Helper()
 	ports := run.Status.Generator.Interfaces
 	if len(ports) != 2 {
 		t.Fatalf("the generator's interfaces are %+v", ports)
 	}
-	for i, card := range []string{"gen0", "gen1"} {
+	for i, physical := range nics {
 		port := ports[i]
 		if port.PCI == nil {
 			t.Errorf("port %s has no PCI device: %+v", port.Name, port)
 			continue
 		}
-		physical := port.BusAddress
-		if function == v1alpha1.PCIFunctionVirtual {
-			physical = cardAddress(t, card)
+		if function == v1alpha1.PCIFunctionPhysical && port.BusAddress != physical {
+			t.Errorf("port %s is at %s, want %s", port.Name, port.BusAddress, physical)
+			continue
 		}
 		want := onHardware(t, fmt.Sprintf(`set -e; cd /sys/bus/pci/devices/%s; cat numa_node; basename "$(readlink iommu_group)"; cd ../%s; cat current_link_speed current_link_width`, port.BusAddress, physical))
 		got := fmt.Sprintf("%s\n%s\n%s GT/s PCIe\n%d", numberOr(port.PCI.NUMANode, "-1"), numberOr(port.PCI.IOMMUGroup, "none"),

@@ -127,7 +127,7 @@ func TestHardwareRouter(t *testing.T) {
 	run := measureHardwareIn(t, namespace(t), hardwareTestbed(virtualFunctions, deviceVirtualFunctions), "router", hardwareRun("router", routerOnFunctions)+hardwareSearch, nil)
 	checkReceiveMode(t, run, "Generic")
 	checkCards(t, run, before)
-	checkPCI(t, run, v1alpha1.PCIFunctionVirtual)
+	checkPCI(t, run, v1alpha1.PCIFunctionVirtual, generatorNICs(t))
 }
 
 // TestHardwareWholeCards measures a router that has two whole cards, from a generator that has two others.
@@ -139,7 +139,7 @@ func TestHardwareWholeCards(t *testing.T) {
 	run := measureHardware(t, hardwareTestbed(ports, device), "whole-cards", strings.ReplaceAll(routerOnFunctions, "SRIOV", "HostDevice"))
 	checkReceiveMode(t, run, "Native")
 	checkCards(t, run, before)
-	checkPCI(t, run, v1alpha1.PCIFunctionPhysical)
+	checkPCI(t, run, v1alpha1.PCIFunctionPhysical, generatorNICs(t))
 	for _, name := range cards {
 		if got := onHardware(t, "cat /sys/class/net/"+name+"/address"); !strings.HasPrefix(got, "52:54:00:6e:69:") {
 			t.Errorf("%s came back with the MAC address %s", name, got)

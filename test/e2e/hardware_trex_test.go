@@ -33,7 +33,7 @@ func TestHardwareTRex(t *testing.T) {
 	testbed := hardwareTestbed(existingNetworks(t, networks, trexNetwork, "dut"), "attachments: [Veth]")
 	testbed = strings.Replace(testbed, `cpu: "1"}`, fmt.Sprintf(`cpu: "4", driver: TRex, image: %s, trex: {hugepages: {memory: 1Gi, pageSize: 2Mi}}}`, image), 1)
 	run := measureHardwareIn(t, ns, testbed, "trex", hardwareRun("trex", routerOnNetworks), nil)
-	checkPCI(t, run, v1alpha1.PCIFunctionPhysical)
+	checkPCI(t, run, v1alpha1.PCIFunctionPhysical, [2]string{"0000:07:00.0", "0000:08:00.0"})
 	if g := run.Status.Generator; g.TransmitPath != "DPDK" || g.ReceiveMode != "Software" {
 		t.Errorf("the transmit path is %q and the receive mode %q, want DPDK and Software, because QEMU's 82576 has no filters for TRex", g.TransmitPath, g.ReceiveMode)
 	}

@@ -43,6 +43,8 @@ type Config struct {
 	ProbeTimeout time.Duration
 	// Addresses are the PCI addresses of the path's ports, west first; empty for packet sockets.
 	Addresses [2]string
+	// WholeNICs says that the ports keep their own MAC addresses, which are not the streams'.
+	WholeNICs bool
 	// Software says that the server sorts and counts by software, whatever the NICs are.
 	Software bool
 	// Notes are sentences about the server that go into the description's fallbacks.

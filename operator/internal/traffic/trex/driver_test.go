@@ -285,7 +285,7 @@ func TestPortsByTheirAddresses(t *testing.T) {
 		sim.addresses = [2]string{"0000:08:00.0", "0000:07:00.0"}
 		c := sim.config(measure.Forward)
 		c.Addresses = [2]string{"0000:07:00.0", "0000:08:00.0"}
-		c.Software = true
+		c.WholeNICs, c.Software = true, true
 		d := openOn(t, c)
 		if d.ports != [2]int{1, 0} {
 			t.Errorf("ports %v", d.ports)
@@ -293,6 +293,15 @@ func TestPortsByTheirAddresses(t *testing.T) {
 		if got := d.Description().ReceiveMode; got != softwareReceive {
 			t.Errorf("the receive mode of NICs whose server counts by software is %q", got)
 		}
+	})
+	t.Run("a virtual function with another address", func(t *testing.T) {
+		sim := newSimulator(t)
+		sim.macs[1] = "02:00:00:00:00:99"
+		sim.addresses = [2]string{"0000:07:10.0", "0000:08:10.0"}
+		c := sim.config()
+		c.Addresses = sim.addresses
+		_, err := Open(t.Context(), c)
+		wantFailure(t, err, v1alpha1.ReasonPortMissing, `"east"`, "0000:08:10.0", "02:00:00:00:00:99", "02:00:00:00:00:02")
 	})
 	t.Run("another PCI address", func(t *testing.T) {
 		sim := newSimulator(t)

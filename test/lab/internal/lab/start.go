@@ -123,11 +123,6 @@ func (m member) start(made artifacts, fingerprint string, first enter.Node) (rec
 		return r, err
 	}
 	defer connection.Close()
-	if m.node.Machine() {
-		if err := checkCables(first); err != nil {
-			return r, err
-		}
-	}
 	if err := m.writeCredentials(); err != nil {
 		return r, err
 	}

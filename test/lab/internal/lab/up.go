@@ -210,6 +210,11 @@ func (m member) ensure(ctx context.Context, made artifacts, first enter.Node) (r
 	}
 	var started record
 	err = m.lab.Log.Step(strings.TrimPrefix(m.subject(), "the ")+" started", func() error {
+		if m.node.Machine() { // one that runs stays
+			if err := checkCables(first); err != nil {
+				return err
+			}
+		}
 		if err := m.clear(ctx, before); err != nil {
 			return err
 		}

@@ -109,7 +109,10 @@ func (o *Opener) openFrames(ctx context.Context, settings planning.Settings, pat
 		return nil, err
 	}
 	made := running.Configuration()
-	return o.open(ctx, trex.Config{Path: path, Settings: settings, Server: running, Addresses: made.Addresses, Software: made.Software, Notes: made.Notes})
+	return o.open(ctx, trex.Config{
+		Path: path, Settings: settings, Server: running,
+		Addresses: made.Addresses, WholeNICs: made.WholeNICs, Software: made.Software, Notes: made.Notes,
+	})
 }
 
 func (o *Opener) openTCP(ctx context.Context, settings planning.Settings, between measure.Stateful) (driver, error) {

@@ -51,7 +51,7 @@ func (s *fakeServer) Restart(context.Context) error {
 }
 
 func (s *fakeServer) Configuration() server.Configuration {
-	return server.Configuration{Addresses: [2]string{"0000:07:00.0", "0000:08:00.0"}, Software: true, Notes: []string{"a note"}}
+	return server.Configuration{Addresses: [2]string{"0000:07:00.0", "0000:08:00.0"}, WholeNICs: true, Software: true, Notes: []string{"a note"}}
 }
 
 func (s *fakeServer) Ports() []measure.PortDriver {
@@ -104,7 +104,7 @@ func TestOneServerAtATime(t *testing.T) {
 		},
 		open: func(_ context.Context, c trex.Config) (driver, error) {
 			name := c.Path.Ports[0].Interface
-			if want := last.Configuration(); c.Addresses != want.Addresses || c.Software != want.Software {
+			if want := last.Configuration(); c.Addresses != want.Addresses || c.WholeNICs != want.WholeNICs || c.Software != want.Software {
 				t.Errorf("%s is opened with %+v, want %+v", name, c, want)
 			}
 			d.note("open %s with %s", name, strings.Join(c.Notes, ","))

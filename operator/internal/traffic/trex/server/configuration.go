@@ -75,6 +75,8 @@ type Configuration struct {
 	Arguments []string
 	// Addresses are the PCI addresses of the path's ports, west first; empty for packet sockets.
 	Addresses [2]string
+	// WholeNICs says that the ports are NICs whose MAC addresses nothing sets.
+	WholeNICs bool
 	// LowEnd says that all threads share one CPU and sleep between polls of the ports, so
 	// that delays are more TRex's than the path's.
 	LowEnd bool
@@ -99,7 +101,9 @@ func Configure(c Config, host Host) (Configuration, error) {
 }
 
 func configure(c Config, host Host, ports [2]trexPort) (Configuration, error) {
-	made := Configuration{Addresses: [2]string{ports[0].address, ports[1].address}}
+	made := Configuration{
+		Addresses: [2]string{ports[0].address, ports[1].address}, WholeNICs: c.dpdk() && !ports[0].device.VirtualFunction,
+	}
 	content := map[string]any{"version": 2, "interfaces": interfaces(c, ports)}
 	info, err := portInfo(c)
 	if err != nil {
@@ -316,8 +320,8 @@ func (made *Configuration) arguments(c Config, ports [2]trexPort) []string {
 	if c.dpdk() && made.Software {
 		arguments = append(arguments, "--software")
 	}
-	if c.dpdk() && !ports[0].device.VirtualFunction {
-		// Nothing gives a whole NIC the MAC address of the plan, and frames return to that.
+	if made.WholeNICs {
+		// Frames return to the plan's MAC addresses.
 		arguments = append(arguments, "--prom")
 	}
 	if ports[0].device.Driver == driverMLX5 {
