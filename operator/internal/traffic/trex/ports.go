@@ -116,9 +116,7 @@ func findPorts(c Config, streams frames.Streams, info systemInfo) (ports [2]int,
 			return ports, missing("attach the port with that address to the traffic pod, or correct the ports of TRex's configuration",
 				"port %q: TRex has no port with the address %s, but %s", c.Path.Ports[end].Interface, address, strings.Join(seen, " and "))
 		}
-	}
-	for end, s := range streams {
-		if p := info.Ports[max(found[end], 0)]; byPCI && !c.WholeNICs && s != nil && !strings.EqualFold(p.MAC, s.SourceMAC) {
+		if p := info.Ports[found[end]]; byPCI && !c.WholeNICs && s != nil && !strings.EqualFold(p.MAC, s.SourceMAC) {
 			return ports, missing("let the network plugin give the virtual function the MAC address of the plan",
 				"port %q: TRex's port %s has the MAC address %s, want %s", c.Path.Ports[end].Interface, p.PCI, p.MAC, s.SourceMAC)
 		}

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bytes"
 	"context"
 	"log"
 	"os"
@@ -14,31 +13,25 @@ import (
 	"vnfbench.io/test/lab/internal/config"
 )
 
-// lockedBuffer is written by a supervisor and read by the test.
-type lockedBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.Write(data)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buffer.String()
-}
-
 // TestSupervisor lets daemons end and start again: each has the files that it is to inherit, and what the supervisor writes
 // about one that ended, or cannot be started, is what ReportsEnd knows. It is one test: a supervisor reaps all children of a
 // process.
 func TestSupervisor(t *testing.T) {
-	written := &lockedBuffer{}
+	written, err := os.Create(filepath.Join(t.TempDir(), "node.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer written.Close()
 	log.SetOutput(written)
 	defer log.SetOutput(os.Stderr)
+	lines := func() string {
+		t.Helper()
+		text, err := os.ReadFile(written.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "inherited"))
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +47,7 @@ func TestSupervisor(t *testing.T) {
 		running.Go(func() { s.keep(ctx, d) })
 	}
 	ends := func(name string) (n int) {
-		for line := range strings.Lines(written.String()) {
+		for line := range strings.Lines(lines()) {
 			if ReportsEnd(strings.TrimSpace(line), name) {
 				n++
 			}
@@ -63,7 +56,7 @@ func TestSupervisor(t *testing.T) {
 	}
 	for deadline := time.Now().Add(time.Minute); ends("ended") < 2 || ends("absent") < 2; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("there are not two lines about the end of each:\n%s", written)
+			t.Fatalf("there are not two lines about the end of each:\n%s", lines())
 		}
 	}
 	stop()
