@@ -224,8 +224,8 @@ func (kernel) release(conf *sriovtypes.NetConf, path, name string) error {
 	netns, err := ns.GetNS(path)
 	var gone ns.NSPathNotExistErr
 	var ended ns.NSPathNotNSErr
-	if errors.As(err, &gone) || errors.As(err, &ended) {
-		return nil // the kernel gave the interface back
+	if errors.As(err, &gone) || errors.As(err, &ended) || errors.Is(err, fs.ErrNotExist) {
+		return nil // the kernel gave the interface back; GetNS looks before it opens, and the namespace may end in between
 	}
 	if err != nil {
 		return fmt.Errorf("opening the pod's network namespace: %w", err)

@@ -157,7 +157,6 @@ func TestReleaseAgain(t *testing.T) {
 		return netlink.LinkAdd(&netlink.Veth{LinkAttrs: attributes, PeerName: "peer"})
 	}
 	for name, inPod := range map[string]string{"as ADD left it": "west", "renamed and not moved": "gen0v3", "moved": ""} {
-		var path string
 		err := inNamespace(func(node string) error {
 			if inPod == "" {
 				if err := add("gen0v3"); err != nil {
@@ -165,7 +164,6 @@ func TestReleaseAgain(t *testing.T) {
 				}
 			}
 			return inNamespace(func(pod string) error {
-				path = pod
 				if inPod != "" {
 					if err := add(inPod); err != nil {
 						return err
@@ -187,8 +185,14 @@ func TestReleaseAgain(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	left := filepath.Join(t.TempDir(), "cni-1") // what an unmounted namespace leaves
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{left, left + "-gone"} {
 		if err := (kernel{}).release(conf, path, "west"); err != nil {
-			t.Errorf("%s: once the pod's namespace is gone: %v", name, err)
+			t.Errorf("a pod's namespace that is gone, %s: %v", filepath.Base(path), err)
 		}
 	}
 	if err := (kernel{}).reset(&sriovtypes.NetConf{Master: "vnfbench-none", Vlan: 7}); err != nil {
