@@ -18,8 +18,8 @@ func (l Lab) kubeVirt() kubevirt.Maker {
 }
 
 // kubeVirtTimeout is longer than KubeVirt's installation takes on a busy machine. It takes two
-// minutes on an idle one.
-const kubeVirtTimeout = 12 * time.Minute
+// minutes on an idle one, and more where a node is an emulated machine.
+const kubeVirtTimeout = 25 * time.Minute
 
 // kubeVirtSteps returns the steps that deploy KubeVirt in a running cluster.
 func (l Lab) kubeVirtSteps(r record, made kubevirt.Made) []step {
@@ -85,7 +85,7 @@ type (
 )
 
 // waitForKubeVirt waits until virt-operator reports that all is deployed, each component runs with
-// the wanted image since the node's start, and the node accepts guests.
+// the wanted image since the node's start, and every node that runs accepts guests.
 func (l Lab) waitForKubeVirt(ctx context.Context, r record, made kubevirt.Made) error {
 	lastReport := time.Now()
 	return pollFor(ctx, kubeVirtTimeout, 5*pollInterval, func(ctx context.Context) error {
@@ -119,11 +119,33 @@ func (l Lab) askForKubeVirt(ctx context.Context, r record, made kubevirt.Made) e
 			return fmt.Errorf("%s is not ready", name)
 		}
 	}
-	var n schedulableNode
-	if err := l.kubectl(r).get(ctx, &n, "node", l.member(1).node.Name()); err != nil {
+	known, err := l.members()
+	if err != nil {
 		return err
 	}
-	return n.takesGuests()
+	for _, m := range known {
+		if err := m.askForGuests(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askForGuests returns an error if the node runs and takes no guests.
+func (m member) askForGuests(ctx context.Context, first record) error {
+	if _, err := m.running(); errors.Is(err, ErrNotUp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	var n schedulableNode
+	if err := m.lab.kubectl(first).get(ctx, &n, "node", m.node.Name()); err != nil {
+		return err
+	}
+	if err := n.takesGuests(); err != nil {
+		return fmt.Errorf("%s: %w", m.node.Name(), err)
+	}
+	return nil
 }
 
 func (l Lab) getKubeVirt(ctx context.Context, r record, into *kubeVirtObject, flags ...string) error {
