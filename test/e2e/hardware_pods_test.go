@@ -52,12 +52,21 @@ func TestHardwareCustomContainer(t *testing.T) {
 		}
 	}
 	checkPCI(t, run, v1alpha1.PCIFunctionVirtual, generatorNICs(t))
+	checkGenerator(t, run, "igbvf", cardInterruptMicroseconds)
 	if g := run.Status.Generator; g.CPUs != 1 || g.IsolatedCPUs != 1 {
 		t.Errorf("the generator has %d CPUs, %d of them isolated; it asked for one", g.CPUs, g.IsolatedCPUs)
 	}
 	pages, err := strconv.ParseInt(onHardware(t, "cat /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"), 10, 64)
 	must(t, err)
-	for _, f := range []*v1alpha1.Fingerprint{run.Status.Generator.Fingerprint, run.Status.Device.Fingerprint} {
+	device := run.Status.Device
+	if device == nil {
+		t.Fatalf("the run says nothing of the device's node")
+	}
+	for _, f := range []*v1alpha1.Fingerprint{run.Status.Generator.Fingerprint, device.Fingerprint} {
+		if f == nil {
+			t.Errorf("a node has no fingerprint; the device's problems are %q", device.Problems)
+			continue
+		}
 		if f.IsolatedCPUs != isolatedCPUs(t) || !slices.Equal(f.HugepagePools, []v1alpha1.HugepagePool{{SizeKibibytes: 2048, Pages: pages}}) {
 			t.Errorf("a fingerprint has isolated CPUs %q and huge pages %+v", f.IsolatedCPUs, f.HugepagePools)
 		}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -125,7 +126,7 @@ func TestHardwareRouter(t *testing.T) {
 	needHardware(t)
 	before := cardFrames(t)
 	run := measureHardwareIn(t, namespace(t), hardwareTestbed(virtualFunctions, deviceVirtualFunctions), "router", hardwareRun("router", routerOnFunctions)+hardwareSearch, nil)
-	checkReceiveMode(t, run, "Generic")
+	checkGenerator(t, run, "igbvf", cardInterruptMicroseconds)
 	checkCards(t, run, before)
 	checkPCI(t, run, v1alpha1.PCIFunctionVirtual, generatorNICs(t))
 }
@@ -136,8 +137,9 @@ func TestHardwareWholeCards(t *testing.T) {
 	ports := fmt.Sprintf("west: {attachment: HostDevice, hostDevice: {pciAddress: %q}}, east: {attachment: HostDevice, hostDevice: {pciAddress: %q}}", cardAddress(t, "gen0"), cardAddress(t, "gen1"))
 	device := fmt.Sprintf("attachments: [HostDevice], hostDevices: {west: {pciAddress: %q}, east: {pciAddress: %q}}", cardAddress(t, "dut0"), cardAddress(t, "dut1"))
 	before := cardFrames(t)
-	run := measureHardware(t, hardwareTestbed(ports, device), "whole-cards", strings.ReplaceAll(routerOnFunctions, "SRIOV", "HostDevice"))
-	checkReceiveMode(t, run, "Native")
+	testbed := strings.Replace(hardwareTestbed(ports, device), `cpu: "1"`, `cpu: "1", xdp: {interruptMicroseconds: 0}`, 1)
+	run := measureHardware(t, testbed, "whole-cards", strings.ReplaceAll(routerOnFunctions, "SRIOV", "HostDevice"))
+	checkGenerator(t, run, "igb", 0)
 	checkCards(t, run, before)
 	checkPCI(t, run, v1alpha1.PCIFunctionPhysical, generatorNICs(t))
 	for _, name := range cards {
@@ -146,6 +148,9 @@ func TestHardwareWholeCards(t *testing.T) {
 		}
 		if got := onHardware(t, "cat /sys/class/net/"+name+"/flags"); flagged(t, got, noARP) {
 			t.Errorf("%s came back without ARP", name)
+		}
+		if got, want := onHardware(t, "ethtool -c "+name+" | grep ^rx-usecs:"), fmt.Sprintf("rx-usecs: %d", cardInterruptMicroseconds); strings.Join(strings.Fields(got), " ") != want {
+			t.Errorf("%s came back with %q, want %q", name, got, want)
 		}
 		// The plugin host-device leaves it down, and the lab starts it: its virtual functions have no link before.
 		onHardware(t, "for i in $(seq 300); do [ $(($(cat /sys/class/net/"+name+"/flags) & 1)) = 1 ] && exit; sleep 0.1; done; echo it stays down; exit 1")
@@ -167,7 +172,8 @@ func flagged(t *testing.T, flags string, flag uint64) bool {
 var taggedFunctions = strings.NewReplacer("gen_west}", "gen_west, vlan: 201}", "gen_east}", "gen_east, vlan: 202}").Replace(virtualFunctions)
 
 // TestHardwareVLAN measures a router whose traffic the cards tag, between virtual functions, and checks that the cards
-// have the tags while it is measured and none afterwards.
+// have the tags while it is measured and none afterwards, and that the frames have them: node 1's cables are on the same
+// two segments.
 func TestHardwareVLAN(t *testing.T) {
 	needHardware(t)
 	tags := map[string]string{"gen0": "vlan 201,", "dut0": "vlan 201,", "gen1": "vlan 202,", "dut1": "vlan 202,"}
@@ -178,8 +184,14 @@ func TestHardwareVLAN(t *testing.T) {
 				t.Errorf("not one virtual function of %s has the tag %q:\n%s", name, tag, got)
 			}
 		}
+		for cable, tag := range map[string]string{"cable0": "201", "cable1": "202"} {
+			out, code := command(t, os.Getenv("LAB"), "shell", "--", "timeout", "120", "tcpdump", "-nn", "-e", "-c", "10", "-i", cable, "udp or (vlan and udp)")
+			if code != 0 || strings.Count(out, "vlan "+tag+",") != 10 {
+				t.Errorf("tcpdump on %s ended with code %d, and not all of 10 frames have the tag %s:\n%s", cable, code, tag, out)
+			}
+		}
 	})
-	checkReceiveMode(t, run, "Generic")
+	checkGenerator(t, run, "igbvf", cardInterruptMicroseconds)
 	for name := range tags {
 		if got := link(name); strings.Contains(got, "vlan ") {
 			t.Errorf("a tag is left at %s:\n%s", name, got)
@@ -278,19 +290,41 @@ func cardAddress(t *testing.T, name string) string {
 	return onHardware(t, "basename $(readlink /sys/class/net/"+name+"/device)")
 }
 
-// checkReceiveMode checks in which way the generator reads frames from its ports: in the driver, or where that cannot, in
-// the kernel's common code.
-func checkReceiveMode(t *testing.T, run *v1alpha1.BenchmarkRun, mode string) {
+// checkGenerator checks how the generator sends and receives by ports of a driver: igb takes an XDP program and sends what
+// one redirects, igbvf does neither, and the status says so. Both have a queue of the measured frames, and delay interrupts
+// by as many microseconds as the test expects.
+func checkGenerator(t *testing.T, run *v1alpha1.BenchmarkRun, driver string, interruptMicroseconds int64) {
 	t.Helper()
 	g := run.Status.Generator
-	if g == nil || len(g.Ports) != 2 {
+	if g == nil || len(g.Ports) != 2 || len(g.Interfaces) != 2 {
 		t.Fatalf("%s: the generator's report is %+v, want two ports", run.Name, g)
 	}
 	t.Logf("%s: transmit path %s, receive mode %s, %d ns for each frame, fallbacks %q", run.Name, g.TransmitPath, g.ReceiveMode, g.FrameCostNanoseconds, g.Fallbacks)
-	if g.ReceiveMode != mode {
-		t.Errorf("%s: the receive mode is %q, want %q", run.Name, g.ReceiveMode, mode)
+	path, mode, fallbacks := "Direct", "Native", []string(nil)
+	if driver == "igbvf" {
+		path, mode, fallbacks = "InnerVeth", "Generic", []string{"takes no XDP program", "an inner veth pair carries them"}
+	}
+	if string(g.TransmitPath) != path || g.ReceiveMode != mode || g.FrameCostNanoseconds <= 0 {
+		t.Errorf("%s: transmit path %s, receive mode %s and %d ns for each frame, want %s and %s", run.Name, g.TransmitPath, g.ReceiveMode, g.FrameCostNanoseconds, path, mode)
+	}
+	if !slices.EqualFunc(g.Fallbacks, fallbacks, strings.Contains) {
+		t.Errorf("%s: the fallbacks are %q, want %q", run.Name, g.Fallbacks, fallbacks)
+	}
+	for i, port := range g.Ports {
+		if got := g.Interfaces[i].Driver; got != driver {
+			t.Errorf("%s: port %s has the driver %q, want %s", run.Name, port.Name, got, driver)
+		}
+		if port.InterruptMicroseconds == nil || *port.InterruptMicroseconds != interruptMicroseconds {
+			t.Errorf("%s: port %s delays interrupts by %v µs, want %d", run.Name, port.Name, port.InterruptMicroseconds, interruptMicroseconds)
+		}
+		if !slices.Contains([]string{"Counted", "Unproven"}, port.RefusedFrames) {
+			t.Errorf("%s: port %s says %q of refused frames", run.Name, port.Name, port.RefusedFrames)
+		}
 	}
 }
+
+// cardInterruptMicroseconds is for how long an igb, and a function of it, delays an interrupt by itself.
+const cardInterruptMicroseconds = 3
 
 // TestHardwareVirtualMachine measures a router in a virtual machine that has two virtual functions: no bridge, no tap and
 // no QEMU is on the way of a frame. Without KVM the machine's processor emulates another one, so the guest has a long

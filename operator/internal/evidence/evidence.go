@@ -31,8 +31,9 @@ import (
 const (
 	// answerTimeout is how long the observer and the neighbors may take to answer.
 	answerTimeout = 500 * time.Millisecond
-	// deviceTimeout limits the one question about what the node and the functions are.
-	deviceTimeout = 5 * time.Second
+	// deviceTimeout limits the one question about what the node and the functions are. A busy node that a processor emulates took
+	// more than five seconds.
+	deviceTimeout = 20 * time.Second
 	// maxAnswerBytes limits what is read of an answer.
 	maxAnswerBytes = 256 << 10
 	// maxNotes and maxNoteBytes limit what a record holds about missing answers.
