@@ -138,7 +138,7 @@ RUNS ?= 10,100,1000
 CELLS ?= 10,100,1000
 
 ##@ Start here
-.PHONY: help demo demo-down demo-vm study test e2e e2e-kubevirt e2e-nodes e2e-hardware e2e-flux e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak e2e-namespaced
+.PHONY: help demo demo-down demo-vm study test e2e e2e-kubevirt e2e-nodes e2e-hardware e2e-flux e2e-argocd e2e-upgrade e2e-suite-interrupted e2e-regression e2e-soak e2e-namespaced
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_-]+:.*##/ {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -173,8 +173,12 @@ e2e-nodes: $(LAB) $(HELM) ## Run the tests that need two nodes, in a lab with a 
 e2e-hardware: $(LAB) ## Run the tests that need network cards with virtual functions, in a lab with an emulated machine. TREX_TARBALL and TREX_SHA256: with TRex too.
 	@LAB=$(LAB) BIN=$(BIN) TESTS='$(HARDWARE_TESTS)' MAKE='$(MAKE)' TREX_TARBALL='$(TREX_TARBALL)' TREX_SHA256='$(TREX_SHA256)' test/scripts/e2e-extended.sh hardware
 
+E2E_GITOPS = LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) IMAGES='$(IMAGES)' MAKE='$(MAKE)' test/scripts/e2e-gitops.sh
 e2e-flux: $(LAB) $(KUSTOMIZE) ## Let Flux, built from its Go modules, follow a repository with config/gitops in the lab; replaces an operator that is installed there.
-	@LAB=$(LAB) BIN=$(BIN) KUSTOMIZE=$(KUSTOMIZE) IMAGES='$(IMAGES)' MAKE='$(MAKE)' test/scripts/e2e-flux.sh
+	@$(E2E_GITOPS) flux
+
+e2e-argocd: $(LAB) $(HELM) $(KUSTOMIZE) ## Let Argo CD's controller, built from its Go module, follow a repository with config/gitops in the lab; replaces an operator that is installed there.
+	@$(E2E_GITOPS) argocd
 
 e2e-upgrade: $(LAB) $(HELM) ## Install an older version (REV, a commit) in the lab, upgrade it in the middle of a run, remove it; deletes every run there.
 	@LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) REV='$(REV)' MAKE='$(MAKE)' test/scripts/e2e-upgrade.sh

@@ -74,6 +74,14 @@ var origins = map[string]map[int][]origin{
 		},
 		columnLibraries: {{"test/config/go.mod", `kustomize-controller/api v([0-9.]+)`}},
 	},
+	"Argo CD": {
+		columnNeeds: {{"docs/how-to/gitops.md", `for Argo CD ([0-9]+)\.`}},
+		columnLab: {
+			{"test/argocd/go.mod", `argo-cd/v3 v([0-9.]+)`},
+			{"test/lab/README.md", `\[Argo CD\]\(https[^)]*\) ([0-9.]+[0-9])`},
+		},
+		columnLibraries: {{"test/argocd/go.mod", `argo-cd/v3 v([0-9.]+)`}},
+	},
 	"CNI plugins": {
 		columnLab: {
 			{"test/lab/kube/go.mod", `containernetworking/plugins v([0-9.]+)`},

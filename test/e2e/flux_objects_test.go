@@ -1,21 +1,13 @@
 package e2e
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
 )
@@ -31,10 +23,7 @@ type kustomization struct {
 }
 
 func (k *kustomization) condition(kind string) metav1.Condition {
-	if c := meta.FindStatusCondition(k.Status.Conditions, kind); c != nil {
-		return *c
-	}
-	return metav1.Condition{Status: "absent"}
+	return conditionOf(k.Status.Conditions, kind)
 }
 
 // readyOf reports whether a commit was applied and is healthy, failedOf whether it was tried and has failed.
@@ -51,23 +40,10 @@ func (k *kustomization) String() string {
 	return fmt.Sprintf("%s: %s, %s: %s (tried %s)", k.Metadata.Name, ready.Status, ready.Reason, ready.Message, k.Status.LastAttemptedRevision)
 }
 
-// fluxObject returns an empty object of one of Flux's kinds.
-func fluxObject(group, version, kind, name string) *unstructured.Unstructured {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(schema.GroupVersionKind{Group: group + ".toolkit.fluxcd.io", Version: version, Kind: kind})
-	o.SetNamespace(fluxNamespace)
-	o.SetName(name)
-	return o
-}
-
 func (f *flux) kustomization(t *testing.T, name string) *kustomization {
 	t.Helper()
-	o := fluxObject("kustomize", "v1", "Kustomization", name)
-	must(t, client.IgnoreNotFound(retry(t, func() error { return cluster.Get(t.Context(), client.ObjectKeyFromObject(o), o) })))
-	text, err := json.Marshal(o.Object)
-	must(t, err)
 	k := &kustomization{}
-	must(t, json.Unmarshal(text, k))
+	lookUp(t, schema.GroupVersionKind{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"}, fluxNamespace, name, k)
 	return k
 }
 
@@ -92,15 +68,11 @@ func (f *flux) untilRun(t *testing.T, name, what string, holds func(*v1alpha1.Be
 }
 
 func (f *flux) diagnose(t *testing.T) {
-	for _, args := range [][]string{
-		{"-n", fluxNamespace, "get", "gitrepositories,kustomizations,helmcharts,helmreleases,pods"},
-		{"-n", fluxNamespace, "logs", "-l", "app in (source-controller,kustomize-controller,helm-controller,notification-controller)", "--tail=15", "--prefix"},
-		{"-n", benchNamespace, "get", "benchmarksuites,benchmarksuiteruns"},
-	} {
-		cmd := exec.Command(os.Getenv("LAB"), append([]string{"kubectl", "--"}, args...)...)
-		out, _ := cmd.CombinedOutput()
-		t.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
-	}
+	showAll(t,
+		[]string{"-n", fluxNamespace, "get", "gitrepositories,kustomizations,helmcharts,helmreleases,pods"},
+		[]string{"-n", fluxNamespace, "logs", "-l", "app in (source-controller,kustomize-controller,helm-controller,notification-controller)", "--tail=15", "--prefix"},
+		[]string{"-n", benchNamespace, "get", "benchmarksuites,benchmarksuiteruns"},
+	)
 	diagnose(t.Logf, benchNamespace)
 }
 
@@ -108,31 +80,13 @@ func (f *flux) diagnose(t *testing.T) {
 // operator, and at last the operator.
 func removeFlux(t *testing.T) {
 	t.Helper()
-	remove := func(args ...string) {
-		cmd := exec.Command(os.Getenv("LAB"), append([]string{"kubectl", "--", "-n", fluxNamespace, "delete", "--ignore-not-found", "--timeout=5m"}, args...)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("deleting %v: %v\n%s", args, err, out)
-		}
-	}
 	const kustomizations = "kustomizations.kustomize.toolkit.fluxcd.io"
-	remove("alerts.notification.toolkit.fluxcd.io,providers.notification.toolkit.fluxcd.io", "vnfbench")
-	remove(kustomizations, fluxSuites, fluxRuns)
-	remove("namespace", benchNamespace)
-	remove(kustomizations, "vnfbench-testbed")
-	ctx, cancel := context.WithTimeout(context.Background(), stepTimeout)
-	defer cancel()
-	for {
-		err := cluster.Get(ctx, client.ObjectKey{Name: "lab"}, &v1alpha1.Testbed{})
-		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
-			break
-		}
-		if ctx.Err() != nil {
-			t.Errorf("the Testbed is still there: %v", err)
-			break
-		}
-		time.Sleep(time.Second)
-	}
-	remove(kustomizations, "vnfbench-operator")
-	remove("helmreleases.helm.toolkit.fluxcd.io", "vnfbench")
-	remove("gitrepositories.source.toolkit.fluxcd.io", "vnfbench")
+	remove(t, fluxNamespace, "alerts.notification.toolkit.fluxcd.io,providers.notification.toolkit.fluxcd.io", "vnfbench")
+	remove(t, fluxNamespace, kustomizations, fluxSuites, fluxRuns)
+	remove(t, fluxNamespace, "namespace", benchNamespace)
+	remove(t, fluxNamespace, kustomizations, "vnfbench-testbed")
+	awaitTestbedGone(t)
+	remove(t, fluxNamespace, kustomizations, "vnfbench-operator")
+	remove(t, fluxNamespace, "helmreleases.helm.toolkit.fluxcd.io", "vnfbench")
+	remove(t, fluxNamespace, "gitrepositories.source.toolkit.fluxcd.io", "vnfbench")
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,22 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/test/e2e/guide"
 	"vnfbench.io/test/e2e/repository"
 )
 
 const (
-	gitopsPage  = "docs/how-to/gitops.md"
-	nightlyPage = "docs/how-to/nightly-regression.md"
-	// nodeAddress is the node's in its own network namespace, which the cluster's pods reach.
-	nodeAddress = "172.30.0.2"
-	// fluxNamespace is that of Flux's objects, and benchNamespace that of the runs of config/gitops.
-	fluxNamespace, benchNamespace = "flux-system", "bench"
+	// fluxNamespace is that of Flux's objects.
+	fluxNamespace = "flux-system"
 	// fluxRuns and fluxSuites are the Kustomizations of the runs and of the suites.
 	fluxRuns, fluxSuites = "vnfbench-runs", "vnfbench-suites"
-	// onceLooked is how long Flux takes at most to apply a commit after it was asked to look. It has to be shorter than
-	// the trial of the run that a new commit does not wait for.
-	onceLooked = 2 * time.Minute
 	// regressionLimit is how long an execution of six runs and the confirmation of a fall may take. A verdict takes 11 runs with a value; two
 	// unchanged executions have twelve, of which some may be in doubt on a busy machine.
 	regressionLimit = 25 * time.Minute
@@ -42,76 +33,31 @@ func TestFlux(t *testing.T) {
 		t.Skip("NOT RUN: no Flux was tried: make e2e-flux")
 	}
 	f := newFlux(t)
-	for _, part := range []struct {
-		name string
-		run  func(*flux, *testing.T)
-	}{
-		{"InstallsAndMeasures", (*flux).installs},
-		{"FailsWithTheVerdict", (*flux).failsWithTheVerdict},
-		{"DoesNotWaitForAnOldRun", (*flux).doesNotWait},
-		{"MeasuresAnotherImage", (*flux).measuresAnotherImage},
-		{"NotifiesOfARegression", (*flux).notifies},
-		{"PassesWhenItIsAccepted", (*flux).passesWhenAccepted},
-		{"KeepsWhatANightLeaves", (*flux).keepsNights},
-	} {
-		began := time.Now()
-		passed := t.Run(part.name, func(t *testing.T) {
-			t.Cleanup(func() {
-				if t.Failed() {
-					f.diagnose(t)
-				}
-			})
-			part.run(f, t)
-		})
-		t.Logf("%s: passed %t after %s", part.name, passed, time.Since(began).Round(time.Second))
-		if !passed {
-			t.Fatalf("what comes after %s needs it", part.name)
-		}
-	}
+	inOrder(t, f.diagnose,
+		part{"InstallsAndMeasures", f.installs},
+		part{"FailsWithTheVerdict", f.failsWithTheVerdict},
+		part{"DoesNotWaitForAnOldRun", f.doesNotWait},
+		part{"MeasuresAnotherImage", f.measuresAnotherImage},
+		part{"NotifiesOfARegression", f.notifies},
+		part{"PassesWhenItIsAccepted", f.passesWhenAccepted},
+		part{"KeepsWhatANightLeaves", f.keepsNights},
+	)
 }
 
 // flux is a repository that Flux follows.
 type flux struct {
-	// work is the repository's work tree, in which the commands of the documentation run, and router the repository of what is measured.
-	work, router string
-	gitops       *guide.Guide
-	nightly      *guide.Guide
-	hook         *hook
-	// tag is that of the images of the installation.
-	tag string
+	*followed
+	hook *hook
 }
 
-// newFlux makes a repository with config/gitops, serves it to the cluster, and sets its addresses. At the test's end nothing of it
-// is left in the cluster.
+// newFlux makes a repository for Flux, with the address of the web hook. At the test's end nothing of it is left in the cluster.
 func newFlux(t *testing.T) *flux {
 	t.Helper()
-	repository.Isolate(t)
-	f := &flux{work: t.TempDir(), router: t.TempDir(), hook: &hook{}, tag: os.Getenv("VNFBENCH_IMAGE_TAG")}
-	if f.tag == "" {
-		t.Fatal("VNFBENCH_IMAGE_TAG is not set: run this test by `make e2e-flux`, which loads the images")
-	}
 	removeFlux(t)
 	t.Cleanup(func() { removeFlux(t) })
-
-	root := t.TempDir()
-	remote := filepath.Join(root, "lab", "vnfbench")
-	repository.Git(t, root, "init", "--quiet", "--bare", "--initial-branch=main", remote)
-	source := serve(t, gitServer(t, root))
-	for _, path := range []string{"config/gitops", "config/samples", "charts/vnfbench", "docs/how-to"} {
-		must(t, os.CopyFS(filepath.Join(f.work, path), os.DirFS(filepath.Join(guide.Root(t), path))))
-	}
-	f.edit(t, "config/gitops/flux/source.yaml", "https://git.example.com", source)
-	f.edit(t, "config/gitops/flux/operator/release.yaml", "registry.example.com/lab", "localhost", `"0.1.0"`, fmt.Sprintf("%q", f.tag))
-	// The delay that the sample allows takes a machine that does nothing else.
-	f.edit(t, "config/gitops/bench/runs/router.yaml", "atMost: 10000000}", "atMost: 1000000000}")
+	f := &flux{newFollowed(t, "Flux"), &hook{}}
 	f.edit(t, "config/gitops/flux/notification.yaml", "https://hooks.example.com", serve(t, f.hook))
-	repository.Git(t, f.work, "init", "--quiet", "--initial-branch=main")
-	repository.Git(t, f.work, "add", ".")
-	repository.Git(t, f.work, "commit", "--quiet", "--message", "The operator, a Testbed and a run")
-	repository.Git(t, f.work, "remote", "add", "origin", remote)
-	repository.Git(t, f.work, "push", "--quiet", "--set-upstream", "origin", "main")
-	repository.Git(t, f.router, "init", "--quiet")
-	f.gitops, f.nightly = guide.Open(t, gitopsPage, f.work), guide.Open(t, nightlyPage, f.work)
+	f.publish(t)
 	return f
 }
 
@@ -186,26 +132,10 @@ func (f *flux) doesNotWait(t *testing.T) {
 	f.until(t, fluxRuns, onceLooked, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
 }
 
-// imageSuite measures the image that the installation has for its functions. Its first line and its subject are those that the commands of the page change.
-const imageSuite = `apiVersion: vnfbench.io/v1alpha1
-kind: BenchmarkSuite
-metadata: {name: vyos, namespace: bench}
-spec:
-  runOn: Revision
-  template:
-    subject: {name: router, version: "1.5", revision: "0a1b2c3d"}
-    experiment:
-      testbedRef: {name: lab}
-      chain: [{name: r1, function: Router}]
-      traffic: {frameBytes: [128]}
-      measurements:
-        latency: {trialMilliseconds: 1000, loads: [{name: idle, framesPerSecond: 1000}]}
-`
-
 // measuresAnotherImage puts the suites into Git, and one of the image of a function next to them, and then commits another image of its function: the suite measures again, and by that image.
 func (f *flux) measuresAnotherImage(t *testing.T) {
 	f.nightly.Run(t, "Put it into Git", 0)
-	f.write(t, "config/gitops/bench/suites/vyos.yaml", imageSuite)
+	f.write(t, imageSuiteFile, imageSuite)
 	f.nightly.Run(t, "A vendor's machine", 0)
 	f.look(t)
 	f.until(t, fluxSuites, stepTimeout, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
@@ -217,54 +147,8 @@ func (f *flux) measuresAnotherImage(t *testing.T) {
 		`(containerDisk: registry.example/vyos:)`, `(^ +tag: )`, "suites/vyos.yaml\n", "suites/vyos.yaml config/gitops/flux/operator/release.yaml\n")
 	f.look(t)
 	f.until(t, fluxSuites, 2*stepTimeout, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
-	now := f.imageOf(t, "vyos-2")
-	if now == before {
-		t.Errorf("both executions measured the image %s", now)
-	}
-	suite := &v1alpha1.BenchmarkSuite{}
-	must(t, cluster.Get(t.Context(), client.ObjectKey{Namespace: benchNamespace, Name: "vyos"}, suite))
-	if last := suite.Status.LastExecution; last == nil || last.Name != "vyos-2" || last.Revision != repository.Git(t, f.router, "rev-parse", "--short=8", "HEAD") {
-		t.Errorf("the last execution is %+v, want vyos-2 of the new revision", last)
-	}
-	t.Logf("%s: vyos-1 measured %s, vyos-2 %s", after, before, now)
+	f.measuredAnother(t, before, after)
 }
-
-// imageOf returns the image of the function of an execution that has succeeded.
-func (f *flux) imageOf(t *testing.T, execution string) string {
-	t.Helper()
-	runs := runsOf(t, benchNamespace, execution)
-	if len(runs) != 1 || condition(&runs[0], v1alpha1.ConditionSucceeded).Status != metav1.ConditionTrue || len(runs[0].Status.Deployments) != 1 || len(runs[0].Status.Deployments[0].Functions) != 1 {
-		t.Fatalf("%s has %d runs, want one that has succeeded with one function: %+v", execution, len(runs), runs)
-	}
-	return runs[0].Status.Deployments[0].Functions[0].ImageID
-}
-
-// anotherImage gives the images of the installation another tag, of which the function's differs, and returns its name.
-func (f *flux) anotherImage(t *testing.T) string {
-	t.Helper()
-	old, bin := f.tag, filepath.Join(guide.Root(t), "bin")
-	f.tag = old + "-other"
-	other := filepath.Join(t.TempDir(), "vnf.tar")
-	name := "localhost/vnfbench/vnf:" + f.tag
-	for _, args := range [][]string{
-		{"image", "--tag", name, "--out", other, "--entrypoint", `["/usr/local/bin/vnf"]`, "--user", "0:0", "--label", "org.opencontainers.image.title=other", filepath.Join(bin, "vnf") + ":/usr/local/bin/vnf"},
-		{"load", other},
-	} {
-		if out, code := command(t, os.Getenv("LAB"), args...); code != 0 {
-			t.Fatalf("lab %s: %s", args[0], out)
-		}
-	}
-	for _, image := range []string{"manager", "measurer", "endpoint", "neighbor", "results"} {
-		from := "localhost/vnfbench/" + image + ":"
-		if out, code := command(t, os.Getenv("LAB"), "shell", "--", "ctr", "--namespace", "k8s.io", "images", "tag", "--force", from+old, from+f.tag); code != 0 {
-			t.Fatalf("tagging %s: %s", from+old, out)
-		}
-	}
-	return name
-}
-
-// nightlyFile is the suite of the page, in the folder that it puts into Git.
-const nightlyFile = "config/gitops/bench/suites/nightly.yaml"
 
 // notifies lets two nights pass, and commits ten times as many rules: the night after that finds the regression, the Kustomization fails, and the
 // web hook is called, and not before.
@@ -373,58 +257,4 @@ func (f *flux) keepsNights(t *testing.T) {
 			t.Errorf("the page of %s, which was deleted, answers %d:\n%.2000s", first[i].Name, code, body)
 		}
 	}
-}
-
-// revision returns that of what is measured.
-func (f *flux) revision(t *testing.T) string {
-	t.Helper()
-	return repository.Git(t, f.router, "rev-parse", "--short=8", "HEAD")
-}
-
-// measureAgain runs the commands of the page after a commit of what is measured, and returns the name of the new run.
-func (f *flux) measureAgain(t *testing.T) string {
-	t.Helper()
-	repository.Git(t, f.router, "commit", "--quiet", "--allow-empty", "--message", "A router")
-	f.gitops.Run(t, "Measure again", 0, "~/src/my-router", f.router)
-	f.look(t)
-	return "router-" + repository.Git(t, f.router, "rev-parse", "--short=8", "HEAD")
-}
-
-// look makes Flux look at the repository.
-func (f *flux) look(t *testing.T) {
-	t.Helper()
-	f.gitops.Run(t, "Flux", 1)
-}
-
-// edit replaces texts that a file of the work tree must have.
-func (f *flux) edit(t *testing.T, path string, pairs ...string) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(f.work, path))
-	must(t, err)
-	for i := 0; i < len(pairs); i += 2 {
-		if !strings.Contains(string(text), pairs[i]) {
-			t.Fatalf("%s does not contain %q:\n%s", path, pairs[i], text)
-		}
-	}
-	f.write(t, path, strings.NewReplacer(pairs...).Replace(string(text)))
-}
-
-func (f *flux) write(t *testing.T, path, text string) {
-	t.Helper()
-	path = filepath.Join(f.work, path)
-	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(t, os.WriteFile(path, []byte(text), 0o644))
-}
-
-func (f *flux) push(t *testing.T, message string) {
-	t.Helper()
-	repository.Git(t, f.work, "add", ".")
-	repository.Git(t, f.work, "commit", "--quiet", "--message", message)
-	repository.Git(t, f.work, "push", "--quiet")
-}
-
-// commit returns the last commit of the repository.
-func (f *flux) commit(t *testing.T) string {
-	t.Helper()
-	return repository.Git(t, f.work, "rev-parse", "HEAD")
 }

@@ -262,7 +262,11 @@ func retry(t *testing.T, do func() error) error {
 }
 
 func condition(run *v1alpha1.BenchmarkRun, kind string) metav1.Condition {
-	if c := meta.FindStatusCondition(run.Status.Conditions, kind); c != nil {
+	return conditionOf(run.Status.Conditions, kind)
+}
+
+func conditionOf(conditions []metav1.Condition, kind string) metav1.Condition {
+	if c := meta.FindStatusCondition(conditions, kind); c != nil {
 		return *c
 	}
 	return metav1.Condition{Status: "absent"}

@@ -132,7 +132,6 @@ func TestPage(t *testing.T) {
 	}
 	commands.Whole(t,
 		"Flux 0: needs Flux: make e2e-flux", "Flux 1: needs Flux: make e2e-flux", "Notifications 0: needs Flux: make e2e-flux",
-		"Argo CD 0: needs a cluster with Argo CD; make test-argocd gives the ConfigMap to Argo CD's code, make test-chart builds the folder",
-		"Argo CD 1: needs a cluster with Argo CD",
+		"Argo CD 0: needs Argo CD: make e2e-argocd", "Argo CD 1: needs Argo CD: make e2e-argocd",
 		"What happens to the old run 0: needs a cluster: make e2e-flux")
 }

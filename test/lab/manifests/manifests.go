@@ -1,5 +1,5 @@
 // Package manifests holds the objects that every lab's cluster begins with,
-// Multus's kind and rights, CoreDNS and a volume, the one that asks for KubeVirt, and those of Flux.
+// Multus's kind and rights, CoreDNS and a volume, the one that asks for KubeVirt, and those of Flux and Argo CD.
 package manifests
 
 import _ "embed"
@@ -34,3 +34,8 @@ var SRIOV string
 //
 //go:embed flux.yaml
 var Flux string
+
+// ArgoCD is a template of the objects that deploy Argo CD's controller and repository server, without their kinds.
+//
+//go:embed argocd.yaml
+var ArgoCD string

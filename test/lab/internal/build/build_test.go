@@ -19,7 +19,7 @@ import (
 const sourceDir = "../.."
 
 func TestFlagsStampVersions(t *testing.T) {
-	for _, target := range []Target{Kube, CNI, CoreDNS, KubeVirt, Flux, FluxNotification, Pause} {
+	for _, target := range []Target{Kube, CNI, CoreDNS, KubeVirt, Flux, FluxNotification, ArgoCD, Pause} {
 		flags, err := target.flags(sourceDir)
 		if err != nil {
 			t.Fatal(err)
@@ -28,7 +28,7 @@ func TestFlagsStampVersions(t *testing.T) {
 			t.Errorf("%s: unexpected flags (-want +got):\n%s", target.Kind, diff)
 		}
 		stamps := strings.Count(flags[3], " -X ")
-		if want := map[string]int{"kube": 5, "cni": 1, "kubevirt": 3}[target.Kind]; stamps != want {
+		if want := map[string]int{"kube": 5, "cni": 1, "kubevirt": 3, "argocd": 1}[target.Kind]; stamps != want {
 			t.Errorf("%s: %d versions are stamped, want %d: %s", target.Kind, stamps, want, flags[3])
 		}
 		for stamp := range strings.SplitSeq(flags[3], " -X ") {

@@ -13,7 +13,7 @@ import (
 type Target struct {
 	// Kind names the target and its binary.
 	Kind string
-	// Dir is its module's directory below the lab's source directory.
+	// Dir is its module's directory, from the lab's source directory.
 	Dir string
 	// Package is the argument of "go build".
 	Package string
@@ -74,6 +74,10 @@ var Flux = Target{Kind: "flux", Dir: "flux/controllers", Package: "tool"}
 // FluxNotification is Flux's controller for notifications, of an older release with other dependencies.
 var FluxNotification = Target{Kind: "flux-notification", Dir: "flux/notification", Package: "tool"}
 
+// ArgoCD is Argo CD's application controller and repository server in one program, of the module with which its health scripts are
+// tested.
+var ArgoCD = Target{Kind: "argocd", Dir: "../argocd", Package: "./argocd", stamp: stampArgoCD}
+
 // SRIOVDevicePlugin is the SR-IOV network device plugin.
 var SRIOVDevicePlugin = Target{Kind: "sriovdp", Dir: "sriov", Package: "tool"}
 
@@ -106,6 +110,11 @@ func stampKubernetes(version func(string) string) string {
 func stampCNI(version func(string) string) string {
 	const module = "github.com/containernetworking/plugins"
 	return " -X " + module + "/pkg/utils/buildversion.BuildVersion=" + version(module)
+}
+
+func stampArgoCD(version func(string) string) string {
+	const module = "github.com/argoproj/argo-cd/v3"
+	return " -X " + module + "/common.version=" + strings.TrimPrefix(version(module), "v")
 }
 
 func stampKubeVirt(version func(string) string) string {

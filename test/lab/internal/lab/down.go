@@ -141,7 +141,7 @@ func (l Lab) purge() error {
 // the directory.
 func isCacheEntry(name string) bool {
 	kind := strings.TrimPrefix(name, ".")
-	for _, known := range []string{"kube", "cni", "coredns", "pause", "rootfs", "images", "guest", "kernel", "loader", "kubevirt", "flux", "machine", "sriov", "sriovdp"} {
+	for _, known := range []string{"kube", "cni", "coredns", "pause", "rootfs", "images", "guest", "kernel", "loader", "kubevirt", "flux", "argocd", "machine", "sriov", "sriovdp"} {
 		if strings.HasPrefix(kind, known+"-") || strings.HasPrefix(kind, known+".") {
 			return true
 		}

@@ -3,15 +3,12 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/cgi"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,59 +17,8 @@ import (
 	"vnfbench.io/test/e2e/repository"
 )
 
-// hook is a web hook that notification-controller calls.
-type hook struct {
-	lock   sync.Mutex
-	events []hookEvent
-}
-
-// hookEvent is what the test looks at of a notification.
-type hookEvent struct {
-	InvolvedObject struct{ Kind, Name string }
-	Severity       string
-	Reason         string
-	Message        string
-}
-
-func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var event hookEvent
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil || json.Unmarshal(body, &event) != nil {
-		http.Error(w, "no event", http.StatusBadRequest)
-		return
-	}
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	h.events = append(h.events, event)
-}
-
-// about returns the failures of a Kustomization whose message has a text.
-func (h *hook) about(name, text string) []hookEvent {
-	h.lock.Lock()
-	defer h.lock.Unlock()
-	var found []hookEvent
-	for _, e := range h.events {
-		if e.InvolvedObject.Kind == "Kustomization" && e.InvolvedObject.Name == name && e.Severity == "error" && strings.Contains(e.Message, text) {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
-// until waits for such a failure, and returns its message.
-func (h *hook) until(t *testing.T, name, text string) string {
-	t.Helper()
-	for deadline := time.Now().Add(onceLooked); ; time.Sleep(time.Second) {
-		if found := h.about(name, text); len(found) > 0 {
-			return found[0].Message
-		}
-		if time.Now().After(deadline) {
-			h.lock.Lock()
-			defer h.lock.Unlock()
-			t.Fatalf("the web hook got no %q of %s; it got %+v", text, name, h.events)
-		}
-	}
-}
+// nodeAddress is the node's in its own network namespace, which the cluster's pods reach.
+const nodeAddress = "172.30.0.2"
 
 // gitServer serves the repositories below a folder by Git's own program.
 func gitServer(t *testing.T, root string) http.Handler {

@@ -1,0 +1,289 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"vnfbench.io/operator/api/v1alpha1"
+	"vnfbench.io/test/e2e/guide"
+	"vnfbench.io/test/e2e/repository"
+)
+
+const (
+	gitopsPage  = "docs/how-to/gitops.md"
+	nightlyPage = "docs/how-to/nightly-regression.md"
+	// benchNamespace is that of the runs of config/gitops.
+	benchNamespace = "bench"
+	// onceLooked is how long a tool takes at most to apply a commit after it was asked to look. It has to be shorter than
+	// the trial of the run that a new commit does not wait for.
+	onceLooked = 2 * time.Minute
+)
+
+// part is a part of a test that the parts after it need.
+type part struct {
+	name string
+	run  func(*testing.T)
+}
+
+// inOrder runs parts until one fails, which it diagnoses. Those that -run leaves out are not run.
+func inOrder(t *testing.T, diagnose func(*testing.T), parts ...part) {
+	t.Helper()
+	for _, p := range parts {
+		began, ran := time.Now(), false
+		passed := t.Run(p.name, func(t *testing.T) {
+			ran = true
+			t.Cleanup(func() {
+				if t.Failed() {
+					diagnose(t)
+				}
+			})
+			p.run(t)
+		})
+		if !ran {
+			t.Logf("%s: NOT RUN", p.name)
+			continue
+		}
+		t.Logf("%s: passed %t after %s", p.name, passed, time.Since(began).Round(time.Second))
+		if !passed {
+			t.Fatalf("what comes after %s needs it", p.name)
+		}
+	}
+}
+
+// followed is a repository with config/gitops that a tool follows.
+type followed struct {
+	// tool is the heading of the tool in the page. The second commands there make it look at the repository.
+	tool string
+	// work is the repository's work tree, in which the commands of the documentation run, remote that to which they push, and router the
+	// repository of what is measured.
+	work, remote, router string
+	gitops               *guide.Guide
+	nightly              *guide.Guide
+	// tag is that of the images of the installation.
+	tag string
+}
+
+// newFollowed makes the files of a repository with config/gitops, and sets the address at which the cluster gets them once they are published.
+func newFollowed(t *testing.T, tool string) *followed {
+	t.Helper()
+	repository.Isolate(t)
+	root := t.TempDir()
+	f := &followed{tool: tool, work: t.TempDir(), remote: filepath.Join(root, "lab", "vnfbench"), router: t.TempDir(), tag: os.Getenv("VNFBENCH_IMAGE_TAG")}
+	if f.tag == "" {
+		t.Fatal("VNFBENCH_IMAGE_TAG is not set: run this test by its target of make, which loads the images")
+	}
+	repository.Git(t, root, "init", "--quiet", "--bare", "--initial-branch=main", f.remote)
+	source := serve(t, gitServer(t, root))
+	for _, path := range []string{"config/gitops", "config/samples", "charts/vnfbench", "docs/how-to"} {
+		must(t, os.CopyFS(filepath.Join(f.work, path), os.DirFS(filepath.Join(guide.Root(t), path))))
+	}
+	for _, path := range []string{"flux/source.yaml", "argocd/root.yaml", "argocd/apps/operator.yaml", "argocd/apps/bench.yaml"} {
+		f.edit(t, "config/gitops/"+path, "https://git.example.com", source)
+	}
+	for _, path := range []string{"flux/operator/release.yaml", "argocd/apps/operator.yaml"} {
+		f.edit(t, "config/gitops/"+path, "registry.example.com/lab", "localhost", `"0.1.0"`, fmt.Sprintf("%q", f.tag))
+	}
+	// The delay that the sample allows takes a machine that does nothing else.
+	f.edit(t, "config/gitops/bench/runs/router.yaml", "atMost: 10000000}", "atMost: 1000000000}")
+	repository.Git(t, f.router, "init", "--quiet")
+	f.gitops, f.nightly = guide.Open(t, gitopsPage, f.work), guide.Open(t, nightlyPage, f.work)
+	return f
+}
+
+// publish makes the first commit of the repository.
+func (f *followed) publish(t *testing.T) {
+	t.Helper()
+	repository.Git(t, f.work, "init", "--quiet", "--initial-branch=main")
+	repository.Git(t, f.work, "add", ".")
+	repository.Git(t, f.work, "commit", "--quiet", "--message", "The operator, a Testbed and a run")
+	repository.Git(t, f.work, "remote", "add", "origin", f.remote)
+	repository.Git(t, f.work, "push", "--quiet", "--set-upstream", "origin", "main")
+}
+
+// nightlyFile is the suite of the page, in the folder that it puts into Git, and imageSuiteFile where the page has one of an image.
+const (
+	nightlyFile    = "config/gitops/bench/suites/nightly.yaml"
+	imageSuiteFile = "config/gitops/bench/suites/vyos.yaml"
+)
+
+// imageSuite measures the image that the installation has for its functions. Its first line and its subject are those that the commands of the page change.
+const imageSuite = `apiVersion: vnfbench.io/v1alpha1
+kind: BenchmarkSuite
+metadata: {name: vyos, namespace: bench}
+spec:
+  runOn: Revision
+  template:
+    subject: {name: router, version: "1.5", revision: "0a1b2c3d"}
+    experiment:
+      testbedRef: {name: lab}
+      chain: [{name: r1, function: Router}]
+      traffic: {frameBytes: [128]}
+      measurements:
+        latency: {trialMilliseconds: 1000, loads: [{name: idle, framesPerSecond: 1000}]}
+`
+
+// imageOf returns the image of the function of an execution that has succeeded.
+func (f *followed) imageOf(t *testing.T, execution string) string {
+	t.Helper()
+	runs := runsOf(t, benchNamespace, execution)
+	if len(runs) != 1 || condition(&runs[0], v1alpha1.ConditionSucceeded).Status != metav1.ConditionTrue || len(runs[0].Status.Deployments) != 1 || len(runs[0].Status.Deployments[0].Functions) != 1 {
+		t.Fatalf("%s has %d runs, want one that has succeeded with one function: %+v", execution, len(runs), runs)
+	}
+	return runs[0].Status.Deployments[0].Functions[0].ImageID
+}
+
+// measuredAnother checks that the suite measured again, by another image of its function, and of which revision.
+func (f *followed) measuredAnother(t *testing.T, before, image string) {
+	t.Helper()
+	now := f.imageOf(t, "vyos-2")
+	if now == before {
+		t.Errorf("both executions measured the image %s", now)
+	}
+	suite := &v1alpha1.BenchmarkSuite{}
+	must(t, cluster.Get(t.Context(), client.ObjectKey{Namespace: benchNamespace, Name: "vyos"}, suite))
+	if last := suite.Status.LastExecution; last == nil || last.Name != "vyos-2" || last.Revision != f.revision(t) {
+		t.Errorf("the last execution is %+v, want vyos-2 of the new revision", last)
+	}
+	t.Logf("%s: vyos-1 measured %s, vyos-2 %s", image, before, now)
+}
+
+// anotherImage gives the images of the installation another tag, of which the function's differs, and returns its name.
+func (f *followed) anotherImage(t *testing.T) string {
+	t.Helper()
+	old, bin := f.tag, filepath.Join(guide.Root(t), "bin")
+	f.tag = old + "-other"
+	other := filepath.Join(t.TempDir(), "vnf.tar")
+	name := "localhost/vnfbench/vnf:" + f.tag
+	for _, args := range [][]string{
+		{"image", "--tag", name, "--out", other, "--entrypoint", `["/usr/local/bin/vnf"]`, "--user", "0:0", "--label", "org.opencontainers.image.title=other", filepath.Join(bin, "vnf") + ":/usr/local/bin/vnf"},
+		{"load", other},
+	} {
+		if out, code := command(t, os.Getenv("LAB"), args...); code != 0 {
+			t.Fatalf("lab %s: %s", args[0], out)
+		}
+	}
+	for _, image := range []string{"manager", "measurer", "endpoint", "neighbor", "results"} {
+		from := "localhost/vnfbench/" + image + ":"
+		if out, code := command(t, os.Getenv("LAB"), "shell", "--", "ctr", "--namespace", "k8s.io", "images", "tag", "--force", from+old, from+f.tag); code != 0 {
+			t.Fatalf("tagging %s: %s", from+old, out)
+		}
+	}
+	return name
+}
+
+// measureAgain runs the commands of the page after a commit of what is measured, and returns the name of the new run.
+func (f *followed) measureAgain(t *testing.T) string {
+	t.Helper()
+	repository.Git(t, f.router, "commit", "--quiet", "--allow-empty", "--message", "A router")
+	f.gitops.Run(t, "Measure again", 0, "~/src/my-router", f.router)
+	f.look(t)
+	return "router-" + f.revision(t)
+}
+
+// revision returns that of what is measured.
+func (f *followed) revision(t *testing.T) string {
+	t.Helper()
+	return repository.Git(t, f.router, "rev-parse", "--short=8", "HEAD")
+}
+
+// look makes the tool look at the repository.
+func (f *followed) look(t *testing.T) {
+	t.Helper()
+	f.gitops.Run(t, f.tool, 1)
+}
+
+// edit replaces texts that a file of the work tree must have.
+func (f *followed) edit(t *testing.T, path string, pairs ...string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(f.work, path))
+	must(t, err)
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(string(text), pairs[i]) {
+			t.Fatalf("%s does not contain %q:\n%s", path, pairs[i], text)
+		}
+	}
+	f.write(t, path, strings.NewReplacer(pairs...).Replace(string(text)))
+}
+
+func (f *followed) write(t *testing.T, path, text string) {
+	t.Helper()
+	path = filepath.Join(f.work, path)
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func (f *followed) push(t *testing.T, message string) {
+	t.Helper()
+	repository.Git(t, f.work, "add", ".")
+	repository.Git(t, f.work, "commit", "--quiet", "--message", message)
+	repository.Git(t, f.work, "push", "--quiet")
+}
+
+// commit returns the last commit of the repository.
+func (f *followed) commit(t *testing.T) string {
+	t.Helper()
+	return repository.Git(t, f.work, "rev-parse", "HEAD")
+}
+
+// lookUp reads an object whose Go type is not at hand into what the test looks at of it, which stays empty where there is no object.
+func lookUp(t *testing.T, kind schema.GroupVersionKind, namespace, name string, into any) {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	must(t, client.IgnoreNotFound(retry(t, func() error {
+		return cluster.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o)
+	})))
+	text, err := json.Marshal(o.Object)
+	must(t, err)
+	must(t, json.Unmarshal(text, into))
+}
+
+// showAll prints what kubectl answers to each of the arguments.
+func showAll(t *testing.T, all ...[]string) {
+	for _, args := range all {
+		cmd := exec.Command(os.Getenv("LAB"), append([]string{"kubectl", "--"}, args...)...)
+		out, _ := cmd.CombinedOutput()
+		t.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
+	}
+}
+
+// remove deletes objects, and waits until they are gone. It works after the test's end too.
+func remove(t *testing.T, namespace string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(os.Getenv("LAB"), append([]string{"kubectl", "--", "-n", namespace, "delete", "--ignore-not-found", "--timeout=5m"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("deleting %v: %v\n%s", args, err, out)
+	}
+}
+
+// awaitTestbedGone waits until the Testbed of config/gitops is gone, which takes an operator.
+func awaitTestbedGone(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), stepTimeout)
+	defer cancel()
+	for {
+		err := cluster.Get(ctx, client.ObjectKey{Name: "lab"}, &v1alpha1.Testbed{})
+		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Errorf("the Testbed is still there: %v", err)
+			return
+		}
+		time.Sleep(time.Second)
+	}
+}
