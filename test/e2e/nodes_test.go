@@ -2,14 +2,17 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
@@ -142,6 +145,98 @@ func TestNodesAreJoinedByNoBridge(t *testing.T) {
 	nothingLeft(t, ns)
 }
 
+// TestNodesLeases has three Testbeds, two of them on one node: there the second run waits, and names the first, while the
+// third measures on the other node. Each node has one Lease, which names its run, and the next run takes it over.
+func TestNodesLeases(t *testing.T) {
+	twoNodes(t)
+	noLease(t) // of a test before
+	ns := namespace(t)
+	for name, node := range map[string]string{"first": goes, "second": goes, "elsewhere": stays} {
+		nodesTestbed(t, ns, name, node, node, "")
+	}
+	apply(t, ns, onNode("first", "first", minutes))
+	first := until(t, ns, "first", waitForStart, "measuring", trialsOfChain(1))
+	holds(t, map[string]*v1alpha1.BenchmarkRun{goes: first})
+
+	apply(t, ns, onNode("elsewhere", "elsewhere", longTrials))
+	apply(t, ns, onNode("second", "second", longTrials))
+	second := until(t, ns, "second", waitForStart, "waiting for the node", func(run *v1alpha1.BenchmarkRun) bool {
+		c := condition(run, v1alpha1.ConditionChainReady)
+		return finished(run) || c.Status == metav1.ConditionTrue || c.Reason == v1alpha1.ReasonNodeBusy
+	})
+	waits := fmt.Sprintf("waiting for node %q, on which run %q of Testbed %q measures", goes, ns+"/first", testbedName(ns, "first"))
+	if c := condition(second, v1alpha1.ConditionChainReady); c.Status != metav1.ConditionUnknown || c.Reason != v1alpha1.ReasonNodeBusy || c.Message != waits {
+		t.Errorf("ChainReady of the second run is %s with reason %s: %s; want Unknown with %s: %s", c.Status, c.Reason, c.Message, v1alpha1.ReasonNodeBusy, waits)
+	}
+
+	// The run on the other node does not wait.
+	elsewhere := until(t, ns, "elsewhere", waitForStart, "measuring", trialsOfChain(1))
+	for _, run := range []*v1alpha1.BenchmarkRun{elsewhere, getRun(t, ns, "first")} {
+		if finished(run) {
+			t.Fatalf("run %s had ended before two of them measured at once: this test says nothing", run.Name)
+		}
+	}
+	holds(t, map[string]*v1alpha1.BenchmarkRun{goes: first, stays: elsewhere})
+	on := map[string]string{}
+	for _, pod := range pods(t, ns, "measurer") {
+		on[pod.Spec.NodeName] += pod.Labels[v1alpha1.LabelRun]
+	}
+	if want := map[string]string{goes: string(first.UID), stays: string(elsewhere.UID)}; !maps.Equal(on, want) {
+		t.Errorf("the measurers of the nodes are those of the runs %v, want %v", on, want)
+	}
+	ends(t, ns, "elsewhere", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+
+	ends(t, ns, "first", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	until(t, ns, "second", waitForStart, "measuring", trialsOfChain(1))
+	holds(t, map[string]*v1alpha1.BenchmarkRun{goes: second})
+	ends(t, ns, "second", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
+	nothingLeft(t, ns)
+	noLease(t)
+}
+
+// leaseOf returns the name of a node's Lease, which is in the operator's namespace.
+func leaseOf(node string) string { return "node-" + node }
+
+// leases returns whom the Leases of nodes name, by the names of the Leases.
+func leases(t *testing.T) map[string]string {
+	t.Helper()
+	list := &coordinationv1.LeaseList{}
+	must(t, retry(t, func() error { return cluster.List(t.Context(), list, client.InNamespace(systemNamespace)) }))
+	holders := map[string]string{}
+	for _, lease := range list.Items {
+		if strings.HasPrefix(lease.Name, leaseOf("")) { // the others are those of leaders
+			holders[lease.Name] = ptr.Deref(lease.Spec.HolderIdentity, "no run")
+		}
+	}
+	return holders
+}
+
+// leasesOf returns the Leases that there are when runs have nodes.
+func leasesOf(runs map[string]*v1alpha1.BenchmarkRun) map[string]string {
+	want := map[string]string{}
+	for node, run := range runs {
+		want[leaseOf(node)] = run.Namespace + "/" + run.Name + "/" + string(run.UID)
+	}
+	return want
+}
+
+// holds checks that the nodes that have a Lease are those given, and that each names its run.
+func holds(t *testing.T, runs map[string]*v1alpha1.BenchmarkRun) {
+	t.Helper()
+	if got, want := leases(t), leasesOf(runs); !maps.Equal(got, want) {
+		t.Errorf("the Leases of nodes name %v, want %v", got, want)
+	}
+}
+
+// noLease waits until no node has a Lease: a run gives its nodes back after its end.
+func noLease(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(stepTimeout); len(leases(t)) > 0 && time.Now().Before(deadline); {
+		time.Sleep(500 * time.Millisecond)
+	}
+	holds(t, nil)
+}
+
 // TestNodesWithoutAnImage gives a node an image that the other does not have. Runs with it succeed on the one, and end with a reason on the other.
 func TestNodesWithoutAnImage(t *testing.T) {
 	twoNodes(t)
@@ -270,8 +365,8 @@ func operatorsReady(t *testing.T) {
 	}
 }
 
-// TestNodesLoseARun loses the node on which a run measures: the run ends with a reason, keeps its testbed while its pods
-// are on a node that does not answer, and gives it back when the node is there again.
+// TestNodesLoseARun loses the node on which a run measures: the run ends with a reason, keeps its testbed and the Lease of the
+// node while its pods are on a node that does not answer, and gives both back when the node is there again.
 func TestNodesLoseARun(t *testing.T) {
 	twoNodes(t)
 	leadFrom(t, stays)
@@ -298,12 +393,14 @@ func TestNodesLoseARun(t *testing.T) {
 	} else {
 		t.Logf("meanwhile, of the run that ended: %s; of the next: %s", c.Message, condition(waiting, v1alpha1.ConditionAdmitted).Message)
 	}
+	holds(t, map[string]*v1alpha1.BenchmarkRun{goes: held})
 	returnNode(t)
 	returned := time.Now()
 	ends(t, ns, "next", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	t.Logf("the next run ended %.0f s after the node was there again", time.Since(returned).Seconds())
 	nothingLeft(t, ns)
 	freed(t, ns)
+	noLease(t)
 }
 
 // TestNodesReturnAtOnce restarts the node on which a run measures, before Kubernetes takes it for lost.

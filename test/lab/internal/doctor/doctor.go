@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"text/tabwriter"
 
 	"vnfbench.io/test/lab/internal/kubevirt"
-	"vnfbench.io/test/lab/internal/kvm"
 )
 
 // Verdict is the result of a check.
@@ -66,7 +64,7 @@ func Examine(ctx context.Context, m Machine) []Finding {
 		findings = append(findings, checkGuests(kubevirt.Examine()))
 	}
 	if m.Hardware {
-		findings = append(findings, checkEmulation(runtime.GOARCH, availableMemory(), kvm.Missing())...)
+		findings = append(findings, checkEmulation(offered(m.Dir))...)
 	}
 	return findings
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 func TestWorst(t *testing.T) {
@@ -106,26 +107,67 @@ func TestVirtualMachinesNeedACompiler(t *testing.T) {
 }
 
 func TestEmulation(t *testing.T) {
-	slow := errors.New("no vmx")
+	pc := func(change func(*offer)) offer {
+		o := offer{architecture: "amd64", memoryBytes: 16 << 30, diskBytes: 16 << 30, noKVM: errors.New("no vmx")}
+		change(&o)
+		return o
+	}
 	tests := map[string]struct {
-		architecture string
-		memoryBytes  uint64
-		want         []Verdict
+		offer offer
+		want  map[string]Verdict
 	}{
-		"a PC":           {"amd64", 16 << 30, []Verdict{OK}},
-		"little memory":  {"amd64", 2 << 30, []Verdict{OK, Warning}},
-		"another kind":   {"arm64", 16 << 30, []Verdict{Missing}},
-		"enough, barely": {"amd64", machineMemoryBytes, []Verdict{OK}},
+		"a PC":           {pc(func(*offer) {}), map[string]Verdict{"emulated machine": OK}},
+		"little memory":  {pc(func(o *offer) { o.memoryBytes = 2 << 30 }), map[string]Verdict{"emulated machine": OK, "memory for it": Warning}},
+		"little disk":    {pc(func(o *offer) { o.diskBytes = 2 << 30 }), map[string]Verdict{"emulated machine": OK, "disk for it": Warning}},
+		"no tap":         {pc(func(o *offer) { o.noTaps = unix.ENOENT }), map[string]Verdict{"emulated machine": OK, "network for it": Missing}},
+		"another kind":   {pc(func(o *offer) { o.architecture = "arm64" }), map[string]Verdict{"emulated machine": Missing}},
+		"enough, barely": {pc(func(o *offer) { o.memoryBytes, o.diskBytes = machineMemoryBytes, machineDiskBytes }), map[string]Verdict{"emulated machine": OK}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var got []Verdict
-			for _, f := range checkEmulation(test.architecture, test.memoryBytes, slow) {
-				got = append(got, f.Verdict)
+			got := map[string]Verdict{}
+			for _, f := range checkEmulation(test.offer) {
+				got[f.Subject] = f.Verdict
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("unexpected verdicts (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestTryTap creates a tap interface, and then tries it where /dev/net/tun is covered. It needs root, as the lab does.
+func TestTryTap(t *testing.T) {
+	if err := onThread(tryTap); err != nil {
+		t.Errorf("with /dev/net/tun: %v", err)
+	}
+	covered := errors.New("not reached")
+	err := onThread(func() error {
+		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+			return err
+		}
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+			return err
+		}
+		if err := unix.Mount("tmpfs", "/dev/net", "tmpfs", 0, ""); err != nil {
+			return err
+		}
+		covered = tryTap()
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("covering /dev/net: %v", err)
+	}
+	if !errors.Is(covered, unix.ENOENT) {
+		t.Errorf("without /dev/net/tun: %v", covered)
+	}
+	err = Worst(checkEmulation(offer{architecture: "amd64", noTaps: covered}))
+	if !errors.Is(err, ErrUnfit) {
+		t.Fatalf("without /dev/net/tun the machine fits: %v", err)
+	}
+	for _, want := range []string{"/dev/net/tun: ", "modprobe tun", "lab up --hardware=false"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q: %v", want, err)
+		}
 	}
 }

@@ -119,20 +119,22 @@ func checkLinks(context.Context, Machine) Finding {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return err
 		}
-		attributes := func(name string) netlink.LinkAttrs {
-			a := netlink.NewLinkAttrs()
-			a.Name = name
-			return a
-		}
 		return errors.Join(
-			tryLink(&netlink.Bridge{LinkAttrs: attributes("bridge0")}),
-			tryLink(&netlink.Veth{LinkAttrs: attributes("veth0"), PeerName: "veth1"}),
+			tryLink(&netlink.Bridge{LinkAttrs: named("bridge0")}),
+			tryLink(&netlink.Veth{LinkAttrs: named("veth0"), PeerName: "veth1"}),
 		)
 	})
 	if err != nil {
 		return Finding{subject, Missing, err.Error(), "use a kernel with veth and bridge, or load them: modprobe -a veth bridge"}
 	}
 	return ok(subject, "veth, bridge")
+}
+
+// named returns the attributes of an interface that has a name and nothing else.
+func named(name string) netlink.LinkAttrs {
+	a := netlink.NewLinkAttrs()
+	a.Name = name
+	return a
 }
 
 func tryLink(link netlink.Link) error {

@@ -20,17 +20,28 @@ const (
 
 func checkDisk(_ context.Context, m Machine) Finding {
 	const subject = "disk"
-	var stat unix.Statfs_t
-	if err := unix.Statfs(existing(m.Dir), &stat); err != nil {
+	free, err := freeBytes(m.Dir)
+	if err != nil {
 		return Finding{subject, Missing, err.Error(), "choose another directory with --state-dir or XDG_CACHE_HOME"}
 	}
-	free := stat.Bavail * uint64(stat.Bsize)
-	detail := fmt.Sprintf("%.1f GiB free at %s", float64(free)/(1<<30), existing(m.Dir))
+	detail := gibibytes(free) + " free at " + existing(m.Dir)
 	if free < neededDiskBytes {
 		return Finding{subject, Warning, detail, "the first build takes about 6 GiB with Go's caches: make room"}
 	}
 	return ok(subject, detail)
 }
+
+// freeBytes returns how many bytes programs can still write to the disk of dir.
+func freeBytes(dir string) (uint64, error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(existing(dir), &stat); err != nil {
+		return 0, err
+	}
+	return stat.Bavail * uint64(stat.Bsize), nil
+}
+
+// gibibytes returns an amount as users read it.
+func gibibytes(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
 
 // existing returns dir, or the nearest directory above it that exists.
 func existing(dir string) string {
@@ -78,7 +89,7 @@ func checkMemory(context.Context, Machine) Finding {
 	if available == 0 {
 		return Finding{subject, Missing, "/proc/meminfo says nothing", "mount /proc"}
 	}
-	detail := fmt.Sprintf("%.1f GiB available", float64(available)/(1<<30))
+	detail := gibibytes(available) + " available"
 	if available < neededMemoryBytes {
 		return Finding{subject, Warning, detail, "building takes about 3 GiB, running 0.5 GiB: free some"}
 	}

@@ -142,10 +142,12 @@ func (m member) askForShell(r record) error {
 // giveUp adds to the error of a machine what to do about it. It ends one that does not start, which would take a processor
 // for nothing.
 func (m member) giveUp(ctx context.Context, r record, err error) error {
-	next := "waits for it"
 	if errors.Is(err, errCannotBoot) {
 		err = errors.Join(err, m.end(ctx, r))
-		next = "starts it"
+	}
+	next := "starts it"
+	if r.Alive() {
+		next = "waits for it"
 	}
 	return fmt.Errorf("%w\n%s: lab up %s again; lab up --hardware=false brings the lab up without it", err, m.node.Name(), next)
 }

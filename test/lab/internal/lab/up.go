@@ -52,18 +52,7 @@ func (l Lab) Up(ctx context.Context) error {
 		return err
 	}
 	for _, worker := range workers {
-		r, err := worker.ensure(ctx, made, running.Node)
-		if err != nil {
-			return err
-		}
-		steps := worker.steps(running, r, made)
-		if worker.node.Machine() {
-			steps = worker.machineSteps(running, r)
-		}
-		if err := l.follow(ctx, steps); err != nil {
-			if worker.node.Machine() {
-				return worker.giveUp(ctx, r, err)
-			}
+		if err := worker.up(ctx, running, made); err != nil {
 			return err
 		}
 	}
@@ -73,6 +62,24 @@ func (l Lab) Up(ctx context.Context) error {
 		}
 	}
 	l.Log.Printf("the lab is up: https://127.0.0.1:%d, KUBECONFIG=%s", l.Port, l.KubeconfigPath())
+	return nil
+}
+
+// up starts a worker, unless it runs, and makes a node of the cluster out of it.
+func (m member) up(ctx context.Context, first record, made artifacts) error {
+	r, err := m.ensure(ctx, made, first.Node)
+	if !m.node.Machine() {
+		if err != nil {
+			return err
+		}
+		return m.lab.follow(ctx, m.steps(first, r, made))
+	}
+	if err == nil {
+		err = m.lab.follow(ctx, m.machineSteps(first, r))
+	}
+	if err != nil {
+		return m.giveUp(ctx, r, err)
+	}
 	return nil
 }
 
@@ -122,10 +129,19 @@ func (l Lab) logDirs() string {
 }
 
 func (l Lab) examine(ctx context.Context) error {
-	machine := doctor.Machine{Dir: l.StateDir, KubeVirt: l.KubeVirt, Hardware: l.Hardware}
+	wanted, err := l.wantsMachine()
+	if err != nil {
+		return err
+	}
+	before, err := l.member(config.MachineNumber).load()
+	if err != nil {
+		return err
+	}
+	machine := doctor.Machine{Dir: l.StateDir, KubeVirt: l.KubeVirt, Hardware: wanted}
 	if err := machine.Install(ctx); err != nil {
 		return err
 	}
+	machine.Hardware = wanted && !before.Alive() // one that runs has taken what it needs
 	findings := doctor.Examine(ctx, machine)
 	for _, f := range findings {
 		if f.Verdict == doctor.Warning {
