@@ -22,7 +22,9 @@ const testpmdImage = "localhost/vnfbench-test/dpdk-testpmd:1"
 // the operator, nothing of this project is in it.
 func testpmd(t *testing.T) {
 	t.Helper()
-	must(t, exec.Command("../scripts/prerequisites.sh", "testpmd").Run())
+	if out, err := exec.Command("../scripts/prerequisites.sh", "testpmd").CombinedOutput(); err != nil {
+		t.Fatalf("prerequisites.sh testpmd: %v: %s", err, out)
+	}
 	// The buses of PCI and of virtual devices are libraries of theirs: a second file of one would be a second bus.
 	var plugins []string
 	for _, pattern := range []string{
@@ -39,7 +41,9 @@ func testpmd(t *testing.T) {
 	}
 	var files []string
 	for _, program := range [][]string{append([]string{"dpdk-testpmd"}, plugins...), {"sh"}} {
-		out, err := exec.Command("../scripts/program-files.sh", program...).Output()
+		list := exec.Command("../scripts/program-files.sh", program...)
+		list.Stderr = os.Stderr
+		out, err := list.Output()
 		must(t, err)
 		files = append(files, strings.Fields(string(out))...)
 	}
