@@ -110,7 +110,7 @@ KUBEVIRT_TESTS ?= KubeVirt
 NODES_TESTS ?= ^TestNodes
 # HARDWARE=1 gives the lab an emulated machine whose network cards have virtual functions: make lab-up HARDWARE=1.
 HARDWARE ?=
-# Which tests of test/e2e `make e2e-hardware` runs.
+# Which tests of test/e2e `make e2e-hardware` runs: a pattern for their names. TestHardwareVirtualMachine needs KubeVirt, which takes long to build.
 HARDWARE_TESTS ?= Hardware
 # With which older commit `make bench-driver` compares the XDP driver: none when empty.
 OLD ?=
@@ -170,7 +170,7 @@ e2e-kubevirt: $(LAB) ## Run the tests that need virtual machines, in a lab with 
 e2e-nodes: $(LAB) $(HELM) ## Run the tests that need two nodes, in a lab with a second one: placement, images, the loss of a node, an operator on each.
 	@LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) NAMESPACE=$(NAMESPACE) TESTS='$(NODES_TESTS)' MAKE='$(MAKE)' test/scripts/e2e-nodes.sh
 
-e2e-hardware: $(LAB) ## Run the tests that need network cards with virtual functions, in a lab with an emulated machine. TREX_TARBALL and TREX_SHA256: with TRex too.
+e2e-hardware: $(LAB) ## Run the tests that need network cards with virtual functions, in a lab with an emulated machine, and with KubeVirt, unless HARDWARE_TESTS has no virtual machine. TREX_TARBALL and TREX_SHA256: with TRex too.
 	@LAB=$(LAB) BIN=$(BIN) TESTS='$(HARDWARE_TESTS)' MAKE='$(MAKE)' TREX_TARBALL='$(TREX_TARBALL)' TREX_SHA256='$(TREX_SHA256)' test/scripts/e2e-extended.sh hardware
 
 E2E_GITOPS = LAB=$(LAB) BIN=$(BIN) HELM=$(HELM) KUSTOMIZE=$(KUSTOMIZE) IMAGES='$(IMAGES)' MAKE='$(MAKE)' test/scripts/e2e-gitops.sh
@@ -313,10 +313,10 @@ fuzz: ## Fuzz everything that reads what comes from outside, FUZZTIME (1m) for e
 fuzz-manifests: $(LAB) ## Send MANIFESTS (20000) manifests that are made from the CRDs' schemas to a real API server, valid and invalid ones; SEED=n: those of an earlier test.
 	@assets=$$($(LAB) assets) && cd operator && KUBEBUILDER_ASSETS=$$assets VNFBENCH_MANIFESTS='$(MANIFESTS)' VNFBENCH_SEED='$(SEED)' go test -count=1 -timeout 20m -v -run TestGeneratedManifests ./api/v1alpha1
 
-test-lab-units: ## Unit tests of the lab, of the demo in an existing cluster, of what runs the commands of the documentation, and of what the end-to-end tests work out.
+test-lab-units: ## Unit tests of the lab, of the scripts of the demo in an existing cluster and of `make e2e-hardware`, of what runs the commands of the documentation, and of what the end-to-end tests work out.
 	@cd test/lab && go vet ./... && go test -count=1 $$(go list ./... | grep -v /e2e)
 	@cd test/lab/sriov && ../../scripts/again.sh go list -deps -test ./... >/dev/null && go vet ./... && go test -count=1 ./...
-	@cd test/e2e && go test -count=1 ./demo ./guide ./matrix ./regression
+	@cd test/e2e && go test -count=1 ./guide ./matrix ./regression ./scripts
 
 test-argocd: ## Ask Argo CD's own code about the health of runs and Testbeds, by the scripts of config/gitops.
 	@cd test/argocd && ../scripts/again.sh go mod download && go test -count=1 ./...

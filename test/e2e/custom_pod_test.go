@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,7 +23,9 @@ const testpmdImage = "localhost/vnfbench-test/dpdk-testpmd:1"
 // the operator, nothing of this project is in it.
 func testpmd(t *testing.T) {
 	t.Helper()
-	must(t, exec.Command("../scripts/prerequisites.sh", "testpmd").Run())
+	if out, err := exec.Command("../scripts/prerequisites.sh", "testpmd").CombinedOutput(); err != nil {
+		t.Fatalf("prerequisites.sh testpmd: %v: %s", err, out)
+	}
 	// The buses of PCI and of virtual devices are libraries of theirs: a second file of one would be a second bus.
 	var plugins []string
 	for _, pattern := range []string{
@@ -39,7 +42,9 @@ func testpmd(t *testing.T) {
 	}
 	var files []string
 	for _, program := range [][]string{append([]string{"dpdk-testpmd"}, plugins...), {"sh"}} {
-		out, err := exec.Command("../scripts/program-files.sh", program...).Output()
+		list := exec.Command("../scripts/program-files.sh", program...)
+		list.Stderr = os.Stderr
+		out, err := list.Output()
 		must(t, err)
 		files = append(files, strings.Fields(string(out))...)
 	}
@@ -130,6 +135,57 @@ func TestCustomContainer(t *testing.T) {
 	if hop := run.Status.Generator.Hop; hop != "Tap" {
 		t.Errorf("the hop to a user's program is %s", hop)
 	}
+	nothingLeft(t, ns)
+}
+
+// TestCustomContainerContract checks in the container what the operator gives it: the values of the ports by environment and
+// file, the user's text, and Multus' report, until which the container is not ready.
+func TestCustomContainerContract(t *testing.T) {
+	ns := namespace(t)
+	testbed(t, ns)
+	testpmd(t)
+	text := containerRun(t, "contract", `{kind: Exec, command: [sh, -c, "[ -s /etc/vnfbench/network-status.json ]"]}`, 120)
+	const readiness = "        readiness: "
+	apply(t, ns, strings.Replace(text, readiness, "        userData: '{{ .West.MAC }} and {{ .East.NextHopIPv4 }}'\n"+readiness, 1))
+	until(t, ns, "contract", stepTimeout, "measuring", func(run *v1alpha1.BenchmarkRun) bool {
+		return finished(run) || condition(run, v1alpha1.ConditionMeasured).Reason == v1alpha1.ReasonMeasuring
+	})
+	var pods corev1.PodList
+	must(t, cluster.List(t.Context(), &pods, client.InNamespace(ns), client.MatchingLabels{v1alpha1.LabelComponent: "function"}))
+	if len(pods.Items) != 1 {
+		t.Fatalf("%d pods of functions, want 1", len(pods.Items))
+	}
+	// The image has a shell, and no cat.
+	out, code := kubectl(t, "-n", ns, "exec", pods.Items[0].Name, "-c", "function", "--", "sh", "-ec", `
+echo "$VNFBENCH_WEST_NEXT_HOP_MAC"; echo ==; echo "$VNFBENCH_EAST_NEXT_HOP_MAC"
+for file in network.json userdata network-status.json; do
+  echo ==
+  while IFS= read -r line || [ -n "$line" ]; do printf '%s\n' "$line"; done <"/etc/vnfbench/$file"
+done`)
+	found := strings.Split(strings.TrimSpace(out), "\n==\n")
+	if code != 0 || len(found) != 5 {
+		t.Fatalf("the shell ended with code %d and printed:\n%s", code, out)
+	}
+	type port struct{ MAC, HostIPv4, NextHopIPv4, NextHopMAC string }
+	var network struct{ West, East port }
+	must(t, json.Unmarshal([]byte(found[2]), &network))
+	mac := functionMACs(t, ns)
+	want := [2]port{{mac["west"], "198.18.0.2", "198.18.0.1", found[0]}, {mac["east"], "198.18.1.1", "198.18.1.2", found[1]}}
+	if got := [2]port{network.West, network.East}; got != want || mac["west"] == "" || found[0] == "" {
+		t.Errorf("network.json has %+v, want %+v", got, want)
+	}
+	if userData := network.West.MAC + " and 198.18.1.2"; found[3] != userData {
+		t.Errorf("userdata is %q, want %q", found[3], userData)
+	}
+	type report struct{ Interface, MAC string }
+	var reports []report
+	must(t, json.Unmarshal([]byte(found[4]), &reports))
+	for _, name := range []string{"west", "east"} {
+		if !slices.Contains(reports, report{name, mac[name]}) {
+			t.Errorf("network-status.json lacks port %s with %s: %+v", name, mac[name], reports)
+		}
+	}
+	ends(t, ns, "contract", metav1.ConditionTrue, v1alpha1.ReasonSucceeded)
 	nothingLeft(t, ns)
 }
 

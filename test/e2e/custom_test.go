@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -54,8 +55,9 @@ func customRun(t *testing.T, name, shape, userData, readiness string, startupSec
 	return machineChain(name, chain, 5000, startupSeconds)
 }
 
-// measureCustom measures a user's own machine. It calls look while frames pass, unless look is nil.
-func measureCustom(t *testing.T, ns, name, shape, readiness string, look func()) {
+// measureCustom measures a user's own machine and returns the finished run. It calls look while frames pass, unless look
+// is nil.
+func measureCustom(t *testing.T, ns, name, shape, readiness string, look func()) *v1alpha1.BenchmarkRun {
 	t.Helper()
 	apply(t, ns, customRun(t, name, shape, guestConfiguration, readiness, 240))
 	if look != nil {
@@ -71,13 +73,35 @@ func measureCustom(t *testing.T, ns, name, shape, readiness string, look func())
 	released(t, ns, name)
 	nothingLeft(t, ns)
 	noMachines(t, ns)
+	return run
 }
 
 // TestKubeVirtCustom measures a user's own machine without a readiness check, with its ports in the
-// other order.
+// other order and with the MAC addresses that the testbed fixes: the machine has them, and answers the generator for them.
 func TestKubeVirtCustom(t *testing.T) {
-	ns := machines(t)
-	measureCustom(t, ns, "custom", "interfaceOrder: EastWest, containerDisk: '"+guestImage(t)+"'", "{bootSeconds: 5}", nil)
+	needMachines(t)
+	ns := namespace(t)
+	sample, err := os.ReadFile("../../config/samples/testbed-virtual-machines.yaml")
+	must(t, err)
+	fixed := [2]string{"52:54:00:aa:00:02", "52:54:00:aa:00:03"}
+	apply(t, ns, strings.Replace(string(sample), "    macAddresses:\n",
+		fmt.Sprintf("    macAddresses:\n    - {function: own, west: %q, east: %q}\n", fixed[0], fixed[1]), 1))
+	run := measureCustom(t, ns, "custom", "interfaceOrder: EastWest, containerDisk: '"+guestImage(t)+"'", "{bootSeconds: 5}", nil)
+	if t.Failed() {
+		return
+	}
+	if run.Status.Generator == nil || len(run.Status.Generator.Ports) != 2 {
+		t.Fatalf("the generator is %+v", run.Status.Generator)
+	}
+	for i, nextHop := range []string{"198.18.0.2", "198.18.1.1"} {
+		if port := run.Status.Generator.Ports[i]; port.NextHop != nextHop || port.NextHopMACAddress != fixed[i] {
+			t.Errorf("port %s sends to %q of %q, want %q of %q", port.Name, port.NextHopMACAddress, port.NextHop, fixed[i], nextHop)
+		}
+		// checkMachine has checked that there are two.
+		if port := run.Status.Chain[0].VirtualMachine.Ports[i]; port.MAC != fixed[i] {
+			t.Errorf("port %s of the machine has %s, want %s", port.Name, port.MAC, fixed[i])
+		}
+	}
 }
 
 // TestKubeVirtCustomByUEFI measures one that a UEFI starts, and that receives HTTP requests until

@@ -101,7 +101,7 @@ const (
 	// does not offer it.
 	ReasonRealtimeNotOffered = "RealtimeNotOffered"
 	// ReasonIncompatibleAttachments: the two ports of a link have attachments that cannot be
-	// joined.
+	// joined, or a port has one on which its function cannot forward.
 	ReasonIncompatibleAttachments = "IncompatibleAttachments"
 	// ReasonResourceMissing: no node offers the device plugin's resources that the ports take, or two ports of a node take the
 	// same whole NIC.

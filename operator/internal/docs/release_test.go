@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -91,6 +92,49 @@ func TestCI(t *testing.T) {
 		for system := range called {
 			if !called[system][name] {
 				t.Errorf("the files of %s do not call make %s", system, name)
+			}
+		}
+	}
+}
+
+var (
+	eachTimeout  = regexp.MustCompile(`-timeout (\d+)m\b`)
+	oneTimeout   = regexp.MustCompile(`\btimeout=(\d+)m\b`)
+	gitHubLimit  = regexp.MustCompile(`timeout-minutes: (\d+)`)
+	gitLabLimit  = regexp.MustCompile(`(?m)^  timeout: (\d+) hours$`)
+	buildMinutes = 60
+)
+
+// TestJobsOutlastTheirTests checks that a job of CI has time to build, and for all that Go gives the tests of a lab.
+func TestJobsOutlastTheirTests(t *testing.T) {
+	number := func(text string) int {
+		t.Helper()
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	gitHub := gitHubLimit.FindStringSubmatch(read(t, ".github/workflows/ci.yml"))
+	gitLab := gitLabLimit.FindStringSubmatch(read(t, ".gitlab-ci.yml"))
+	if gitHub == nil || gitLab == nil {
+		t.Fatal("the files of CI have no limit that this test finds")
+	}
+	limits := map[string]int{"GitHub": number(gitHub[1]), "GitLab": 60 * number(gitLab[1])}
+	for _, script := range []string{"test/scripts/e2e-extended.sh", "test/scripts/e2e-nodes.sh"} {
+		text, minutes, longest := read(t, script), buildMinutes, 0
+		for _, match := range eachTimeout.FindAllStringSubmatch(text, -1) {
+			minutes += number(match[1])
+		}
+		for _, match := range oneTimeout.FindAllStringSubmatch(text, -1) {
+			longest = max(longest, number(match[1]))
+		}
+		if minutes += longest; minutes <= buildMinutes+20 {
+			t.Errorf("%s: this test finds no limits of test/e2e", script)
+		}
+		for system, limit := range limits {
+			if limit < minutes {
+				t.Errorf("a job of %s ends after %d minutes, and %s may take %d", system, limit, script, minutes)
 			}
 		}
 	}

@@ -182,3 +182,43 @@ func TestImpossibleLinks(t *testing.T) {
 		})
 	}
 }
+
+// TestBridgesOnVirtualFunctions checks that a function that bridges has no virtual function as a port, except on a user's
+// own network.
+func TestBridgesOnVirtualFunctions(t *testing.T) {
+	const outer, inner = "west.attachment HostDevice", "attachments of a bridge for both ends of that link"
+	for name, test := range map[string]struct {
+		in     plan.Input
+		change func(*plan.Input)
+		remedy string
+	}{
+		"a pod":             {in: plantest.SRIOV(1), remedy: outer},
+		"a virtual machine": {in: plantest.VMSRIOV(1), remedy: outer},
+		"an inner port": {in: plantest.SRIOV(2), remedy: inner, change: func(in *plan.Input) {
+			in.Testbed.Spec.Ports.West = v1alpha1.TestbedPort{Attachment: v1alpha1.PortBridge}
+			in.Run.Spec.Experiment.Chain[0].West.Attachment = v1alpha1.AttachmentVeth
+			plantest.Offer(&in.Nodes[0], "openshift.io/gen_east", 1)
+		}},
+		"whole NICs": {in: plantest.HostDevices()},
+		"own networks": {in: plantest.SRIOV(1), change: func(in *plan.Input) {
+			withExistingNetworks(in)
+			in.NetworkResources = map[string]string{"west-net": "openshift.io/gen_west", "east-net": "openshift.io/gen_east"}
+			in.Nodes = in.Nodes[:1]
+			plantest.Offer(&in.Nodes[0], "openshift.io/gen_west", 2)
+			plantest.Offer(&in.Nodes[0], "openshift.io/gen_east", 2)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.change != nil {
+				test.change(&test.in)
+			}
+			mustMake(t, withFirewall(test.in, 0, &v1alpha1.Firewall{}))
+			bridged := withFirewall(test.in, 0, &v1alpha1.Firewall{Forwarding: v1alpha1.ForwardingBridged, Mode: v1alpha1.FirewallStateless})
+			if test.remedy == "" {
+				mustMake(t, bridged)
+				return
+			}
+			expectFailure(t, failureOf(t, bridged), v1alpha1.ReasonIncompatibleAttachments, []string{`"router-1" bridges`, "is SRIOV"}, test.remedy)
+		})
+	}
+}

@@ -57,7 +57,7 @@ func makePlan(in Input) (*Plan, error) {
 	in.Run = in.Run.DeepCopy()
 	in.Run.Spec.Experiment.Measurements = in.Run.Spec.Experiment.Measurements.Filled()
 	fillAttachments(in.Run.Spec.Experiment.Chain, in.Testbed)
-	for _, check := range []func(Input) error{checkRepeats, checkQuantities, checkGenerator, checkMACAddresses, checkDiscovery, checkAttachments, checkRealtime, checkLinks, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
+	for _, check := range []func(Input) error{checkRepeats, checkQuantities, checkGenerator, checkMACAddresses, checkDiscovery, checkAttachments, checkRealtime, checkLinks, checkBridges, checkFrames, checkLoads, checkNetworks, checkKubeVirt, checkTCP, checkStateful, checkNeighbors} {
 		if err := check(in); err != nil {
 			return nil, err
 		}

@@ -3,12 +3,16 @@ package validate
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
+	"vnfbench.io/operator/api/v1alpha1"
 	"vnfbench.io/operator/internal/admission"
 )
 
@@ -124,6 +128,68 @@ func TestPages(t *testing.T) {
 	if pages < 8 {
 		t.Errorf("%d pages have manifests", pages)
 	}
+}
+
+// TestFragments checks the parts of Testbeds and of experiments that pages show.
+func TestFragments(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join("..", "..", "..", "docs", "*", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	indented := func(text string, spaces int) string {
+		return strings.ReplaceAll("\n"+strings.TrimRight(text, "\n"), "\n", "\n"+strings.Repeat(" ", spaces)) + "\n"
+	}
+	testbeds, experiments := 0, 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range block.FindAllStringSubmatch(string(text), -1) {
+			// "spec:" may be above the part.
+			fragment := strings.TrimPrefix(part[1], "spec:\n")
+			var object string
+			switch {
+			case fieldsOf[v1alpha1.TestbedSpec](fragment):
+				testbeds++
+				object = testbed + "spec:" + indented(fragment, 2)
+			case fieldsOf[v1alpha1.Experiment](fragment):
+				experiments++
+				object = strings.TrimSuffix(run, "    chain:\n    - {name: r1, function: Router}\n") + indented(fragment, 4)
+				if !strings.Contains(object, "chain:") {
+					object += "    chain: [{name: r1, function: Router}]\n"
+				}
+			default:
+				continue
+			}
+			documents, findings := read(t, object)
+			for _, f := range append(findings, check(t, documents).Findings...) {
+				t.Errorf("%s: %s: %s; %s, in:\n%s", page, f.Field, f.Message, f.Remedy, part[1])
+			}
+		}
+	}
+	if testbeds < 5 || experiments < 10 {
+		t.Errorf("%d parts of Testbeds and %d of experiments were checked", testbeds, experiments)
+	}
+}
+
+// fieldsOf reports whether a text of YAML is a mapping that has only fields of T.
+func fieldsOf[T any](text string) bool {
+	var mapping map[string]any
+	if yaml.Unmarshal([]byte(text), &mapping) != nil || len(mapping) == 0 {
+		return false
+	}
+	known := map[string]bool{}
+	for field := range reflect.TypeFor[T]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		known[name] = true
+	}
+	for name := range mapping {
+		if !known[name] {
+			return false
+		}
+	}
+	return true
 }
 
 const (

@@ -1,6 +1,6 @@
-// Package demo runs the scripts of make demo and make demo-down for an existing cluster, with stubs for kubectl, Helm and the other programs: what they
+// Package scripts runs scripts of test/scripts with stubs for kubectl, Helm, the lab and the other programs: what they
 // refuse, in which order they work, and what they remove.
-package demo
+package scripts
 
 import (
 	"os/exec"

@@ -1,4 +1,4 @@
-package demo
+package scripts
 
 import (
 	"encoding/json"
@@ -14,8 +14,8 @@ import (
 
 // stubbed are the programs that this test's binary acts as; tools are real.
 var (
-	stubbed = []string{"kubectl", "make", "go", "kind", "k3d", "minikube", "load images"}
-	tools   = []string{"awk", "bash", "cat", "dirname", "mktemp", "rm", "sed", "sh", "tail"}
+	stubbed = []string{"kubectl", "make", "go", "kind", "k3d", "minikube", "load images", "lab"}
+	tools   = []string{"awk", "bash", "cat", "dirname", "grep", "mktemp", "rm", "sed", "sh", "tail"}
 )
 
 // answer is what a stub prints and how it ends.
@@ -102,7 +102,7 @@ func act(dir string) (code int, err error) {
 	return given[best].Code, nil
 }
 
-// run starts a script in a copy of the tree's files that it reads.
+// run starts a script, with arguments, in a copy of the tree's files that it reads.
 func run(t *testing.T, script string, given answers, environment ...string) (output string, calls []call, err error) {
 	t.Helper()
 	top, dir := t.TempDir(), t.TempDir()
@@ -137,7 +137,7 @@ func run(t *testing.T, script string, given answers, environment ...string) (out
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"demo.sh", "demo-down.sh", "with-cluster.sh", "guard-cluster.sh", "current-cluster.sh"} {
+	for _, name := range []string{"demo.sh", "demo-down.sh", "with-cluster.sh", "guard-cluster.sh", "current-cluster.sh", "e2e-extended.sh"} {
 		data, err := os.ReadFile(filepath.Join(source, "test/scripts", name))
 		if err != nil {
 			t.Fatal(err)
@@ -147,6 +147,11 @@ func run(t *testing.T, script string, given answers, environment ...string) (out
 		}
 	}
 	link(filepath.Join(source, "docs"), filepath.Join(top, "docs"))
+	for _, module := range []string{"test/lab", "test/e2e"} {
+		if err := os.MkdirAll(filepath.Join(top, module), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	data, err := json.Marshal(given)
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +160,8 @@ func run(t *testing.T, script string, given answers, environment ...string) (out
 		t.Fatal(err)
 	}
 	private := t.TempDir()
-	command := exec.Command(filepath.Join(top, "test/scripts", script))
+	words := strings.Fields(script)
+	command := exec.Command(filepath.Join(top, "test/scripts", words[0]), words[1:]...)
 	command.Env = append([]string{
 		"PATH=" + filepath.Join(dir, "path"), "HELM=" + filepath.Join(dir, "helm"), "VNFBENCH_STUBS=" + dir, "TMPDIR=" + private, "CLUSTER=current",
 	}, environment...)
