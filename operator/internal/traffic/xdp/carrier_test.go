@@ -103,7 +103,7 @@ func TestCarrierLostInATrial(t *testing.T) {
 }
 
 // TestCarrierLostWhileOpening loses the link after the driver has waited for it, as a card that restarts late does: probes
-// go on until it is back.
+// continue until it is back.
 func TestCarrierLostWhileOpening(t *testing.T) {
 	p := buildPath(t, testpath.Bridged)
 	path := testpath.Resolving(p.IPv4(measure.Forward))
