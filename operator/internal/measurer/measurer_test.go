@@ -206,6 +206,12 @@ func TestFailures(t *testing.T) {
 			}
 			return nil
 		}, reason: v1alpha1.ReasonFrameTooLarge},
+		"link is lost in a trial": {before: func(trial int, _ *measure.Outcome) error {
+			if trial == 6 {
+				return &measure.Failure{Reason: v1alpha1.ReasonPortDown, Err: errors.New("no carrier")}
+			}
+			return nil
+		}, reason: v1alpha1.ReasonPortDown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

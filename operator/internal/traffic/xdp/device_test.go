@@ -211,6 +211,10 @@ func TestDeviceThatTakesItsLinkDown(t *testing.T) {
 	if o.LostFrames()+o.UnsentFrames() == 0 {
 		t.Errorf("sent %d and received %d of %d frames, over a link that was down half of the time", o.SentFrames, o.ReceivedFrames, o.IntendedFrames)
 	}
+	// A trial whose link is down from its begin counts too.
+	if _, err := d.Measure(t.Context(), trialOf(64, 5000, 100*time.Millisecond)); err != nil {
+		t.Errorf("without a link: %v", err)
+	}
 }
 
 // The generator's own port is not the device: without it, the trial measured nothing, and

@@ -74,6 +74,8 @@ type Config struct {
 	ProbeTimeout time.Duration
 
 	withoutTCX bool
+	// carrierTimeout is carrierTimeout except in tests.
+	carrierTimeout time.Duration
 }
 
 // Driver is a measure.Driver. It owns the programs' memory, so one driver holds one path.
@@ -107,7 +109,9 @@ type Driver struct {
 	// longest is the maximum bytes of a frame that live frames can carry here.
 	longest int
 	trial   uint16
-	held    held
+	// opened is true when a way through the chain was found. Until then a port may be without a carrier.
+	opened bool
+	held   held
 	// fastest is the highest rate at which each thread sent frames of a size, per second.
 	fastest map[frameSize][2]float64
 	// samples are the last trials of a size that show how many packets the kernel takes in on each thread's
@@ -146,7 +150,7 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 	}()
 	steps := []func() error{
 		d.checkConfig, d.openPorts, d.moderate, d.chooseCPUs, d.load, d.attachReceivers, d.attachAnswerers, d.findLongest,
-		func() error { return d.resolve(ctx) }, func() error { return d.findPath(ctx) }, func() error { return d.findRefusals(ctx) }, d.findCost,
+		func() error { return d.awaitCarriers(ctx) }, func() error { return d.resolve(ctx) }, func() error { return d.findPath(ctx) }, func() error { return d.findRefusals(ctx) }, d.findCost,
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -154,6 +158,7 @@ func Open(ctx context.Context, config Config) (_ *Driver, err error) {
 		}
 	}
 	d.noteOthers()
+	d.opened = true
 	return d, nil
 }
 
@@ -209,6 +214,9 @@ func (d *Driver) checkConfig() error {
 	}
 	if c.ProbeTimeout <= 0 {
 		c.ProbeTimeout = frames.DefaultProbeTimeout
+	}
+	if c.carrierTimeout == 0 {
+		c.carrierTimeout = carrierTimeout
 	}
 	if c.TransmitPath != Auto && c.TransmitPath != Direct && c.TransmitPath != InnerVeth {
 		return invalid("unknown transmit path %q", c.TransmitPath)

@@ -33,10 +33,20 @@ func (d *Driver) watch() (w watched, err error) {
 }
 
 // readPorts reads the ports' counters, without the answers to requests for hardware addresses: a port that
-// sent one and refused a frame would look as if it had sent both.
+// sent one and refused a frame would look as if it had sent both. In a trial the ports need a carrier, except on an
+// Inline path, where a link that the device takes down is its loss.
 func (d *Driver) readPorts() (all [2]counters, err error) {
 	for i, p := range d.ports {
-		if all[i], err = readCounters(d.handle, p); err != nil {
+		attrs, err := readPort(d.handle, p)
+		if err != nil {
+			return all, err
+		}
+		if d.opened && !d.inline() {
+			if err := checkCarrier(attrs); err != nil {
+				return all, err
+			}
+		}
+		if all[i], err = countersOf(attrs); err != nil {
 			return all, err
 		}
 		all[i].sent -= min(all[i].sent, atomic.LoadUint64(&d.resolver(i).Answers))

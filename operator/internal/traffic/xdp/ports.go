@@ -43,6 +43,16 @@ func checkUp(attrs *netlink.LinkAttrs, remedy string) error {
 	return measure.Failf(v1alpha1.ReasonPortDown, remedy, "interface %q is administratively down", attrs.Name)
 }
 
+// checkCarrier refuses a port whose link is lost: nothing that leaves there arrives anywhere.
+func checkCarrier(attrs *netlink.LinkAttrs) error {
+	if attrs.RawFlags&unix.IFF_LOWER_UP != 0 {
+		return nil
+	}
+	return measure.Failf(v1alpha1.ReasonPortDown,
+		"check the cable, what is at its other end and, for a virtual function, that its NIC is up on the node",
+		"interface %q is up but has no carrier", attrs.Name)
+}
+
 // counters are what the kernel counted on a port.
 type counters struct {
 	sent, received           uint64
@@ -64,18 +74,28 @@ func (c counters) since(before counters) counters {
 	}
 }
 
-func readCounters(h *netlink.Handle, p port) (counters, error) {
+// readPort returns what the kernel knows about a port, which must not have been set down.
+func readPort(h *netlink.Handle, p port) (*netlink.LinkAttrs, error) {
 	found, err := h.LinkByIndex(p.index)
 	if err != nil {
-		return counters{}, measure.Failf(v1alpha1.ReasonPortMissing, "keep both traffic ports in place while a run lasts",
+		return nil, measure.Failf(v1alpha1.ReasonPortMissing, "keep both traffic ports in place while a run lasts",
 			"interface %q: %w", p.name, err)
 	}
-	if err := checkUp(found.Attrs(), "leave both traffic ports as they are while a run lasts"); err != nil {
+	return found.Attrs(), checkUp(found.Attrs(), "leave both traffic ports as they are while a run lasts")
+}
+
+func readCounters(h *netlink.Handle, p port) (counters, error) {
+	attrs, err := readPort(h, p)
+	if err != nil {
 		return counters{}, err
 	}
-	s := found.Attrs().Statistics
+	return countersOf(attrs)
+}
+
+func countersOf(attrs *netlink.LinkAttrs) (counters, error) {
+	s := attrs.Statistics
 	if s == nil {
-		return counters{}, fmt.Errorf("interface %q has no counters", p.name)
+		return counters{}, fmt.Errorf("interface %q has no counters", attrs.Name)
 	}
 	return counters{
 		sent: s.TxPackets, received: s.RxPackets,

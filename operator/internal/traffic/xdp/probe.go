@@ -11,6 +11,41 @@ import (
 	"vnfbench.io/operator/internal/traffic/frames"
 )
 
+const (
+	// carrierTimeout is how long Open waits for the ports' carriers. The drivers of some network cards start the card again to
+	// take an XDP program, and both ends of its link then need seconds to agree on a speed.
+	carrierTimeout = 10 * time.Second
+	carrierStep    = 50 * time.Millisecond
+)
+
+// awaitCarriers waits until both ports have a carrier.
+func (d *Driver) awaitCarriers(ctx context.Context) error {
+	p := newPause()
+	for deadline := time.Now().Add(d.config.carrierTimeout); ; {
+		err := d.checkCarriers()
+		if measure.ReasonOf(err) != v1alpha1.ReasonPortDown || time.Now().After(deadline) {
+			return err
+		}
+		if err := p.wait(ctx, carrierStep); err != nil {
+			return err
+		}
+	}
+}
+
+// checkCarriers refuses ports without a carrier, on every path: at its begin the device has a link too.
+func (d *Driver) checkCarriers() error {
+	for _, p := range d.ports {
+		attrs, err := readPort(d.handle, p)
+		if err != nil {
+			return err
+		}
+		if err := checkCarrier(attrs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // findPath finds the way out that delivers frames to the other port, through anything
 // between them. Both directions take the same way, so that their figures are comparable.
 func (d *Driver) findPath(ctx context.Context) error {
@@ -137,6 +172,9 @@ func (d *Driver) takeWay(way string) (fallback string, err error) {
 
 // noPath reports what was tried and where the frames were last seen.
 func (d *Driver) noPath(before [2]counters) error {
+	if err := d.checkCarriers(); err != nil {
+		return err
+	}
 	text := ""
 	for i, p := range d.ports {
 		now, err := readCounters(d.handle, p)

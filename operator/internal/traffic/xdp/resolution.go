@@ -195,6 +195,9 @@ func (d *Driver) nextHop(ctx context.Context, port int) (net.HardwareAddr, error
 			}
 		}
 		if time.Now().After(deadline) {
+			if err := d.checkCarriers(); err != nil {
+				return nil, err
+			}
 			return nil, measure.Failf(v1alpha1.ReasonNextHopUnresolved,
 				fmt.Sprintf("give the device's port at %s the address %s, and let it answer %s; or set addressResolution of the function there to Static, which sends to the planned hardware address", p.Interface, p.NextHop, protocolOf(p.NextHop)),
 				"no machine answered for %s at port %q within %v (%s)", p.NextHop, p.Interface, d.config.ProbeTimeout, protocolOf(p.NextHop))
