@@ -26,15 +26,21 @@ const (
 	// project's images there.
 	variableLab      = "VNFBENCH_LAB"
 	variableImageTag = "VNFBENCH_IMAGE_TAG"
+	// variableKubeVirt names the manifest of KubeVirt's operator, whose images the lab has; absent,
+	// KubeVirt is not asked for.
+	variableKubeVirt = "VNFBENCH_KUBEVIRT_MANIFEST"
 )
 
 const (
-	// systemNamespace is the operator's.
-	systemNamespace = "vnfbench-system"
+	// systemNamespace is the operator's, and kubeVirtNamespace that of KubeVirt's own manifest.
+	systemNamespace   = "vnfbench-system"
+	kubeVirtNamespace = "kubevirt"
 	// theOperator is its release's address in the example.
 	theOperator = "module.addons.helm_release.vnfbench"
 	// leftTimeout is longer than Kubernetes takes to remove what depends on what was removed.
 	leftTimeout = 2 * time.Minute
+	// kubeVirtTimeout is longer than KubeVirt's operator takes for a change of what is deployed.
+	kubeVirtTimeout = 5 * time.Minute
 )
 
 // addonsExample is the module's example, and exampleOperator the part of it that a test changes.
@@ -60,8 +66,13 @@ func TestAddonsInTheLab(t *testing.T) {
 		"hashicorp/helm": os.Getenv(variableHelmProvider), "hashicorp/kubernetes": os.Getenv(variableKubernetesProvider),
 	}
 	l := lab{t: t, program: os.Getenv(variableLab), tag: os.Getenv(variableImageTag)}
+	with, manifest := withProviders(t, installers), os.Getenv(variableKubeVirt)
 	l.lacks(systemNamespace)
-	t.Run("operator", func(t *testing.T) { applyOperator(newAddons(t, l, withProviders(t, installers), addonsExample)) })
+	t.Run("operator", func(t *testing.T) { applyOperator(newAddons(t, l, with, addonsExample)) })
+	if manifest != "" {
+		l.lacks(kubeVirtNamespace)
+		t.Run("KubeVirt", func(t *testing.T) { applyKubeVirt(newAddons(t, l, with, addonsExample), manifest) })
+	}
 	t.Run("lab-proxmox", func(t *testing.T) { applyProxmoxRoot(t, l, installers) })
 	t.Run("lab-metal", func(t *testing.T) { applyMetalRoot(t, l, installers) })
 }
@@ -128,6 +139,27 @@ func applyOperator(a *addons) {
 	a.run("2 added, 0 changed, 0 destroyed", "apply", "-auto-approve")
 	a.operatorIsReady("256Mi")
 	a.run("2 destroyed", "destroy", "-auto-approve")
+	a.nothingLeft(before)
+}
+
+// applyKubeVirt follows KubeVirt, which is installed with the operator, changed and removed.
+func applyKubeVirt(a *addons, manifest string) {
+	before := a.objects()
+	part := fmt.Sprintf("kubevirt = { operator_manifest = %q, use_emulation = true, host_devices = {%%s} }", manifest)
+	a.configure("{}", fmt.Sprintf(part, ""))
+	a.run("4 added, 0 changed, 0 destroyed", "apply", "-auto-approve")
+	a.operatorIsReady("256Mi")
+	a.kubeVirtIsReady("null")
+	a.noChanges()
+
+	// Devices that virtual machines may have, as KubeVirt writes their ids.
+	a.configure("{}", fmt.Sprintf(part, `"intel.com/x520" = "8086:10fb"`))
+	a.run("0 added, 1 changed, 0 destroyed", "apply", "-auto-approve")
+	a.kubeVirtIsReady(`{"pciHostDevices":[{"pciVendorSelector":"8086:10FB","resourceName":"intel.com/x520"}]}`)
+	a.noChanges()
+
+	// KubeVirt's finalizer lets it go when its operator has removed all of it, so that one goes last.
+	a.run("4 destroyed", "destroy", "-auto-approve")
 	a.nothingLeft(before)
 }
 
@@ -387,6 +419,37 @@ func (l lab) operatorIsReady(memory string) {
 	}
 	if status := operator.Status; status.ObservedGeneration != operator.Metadata.Generation || status.ReadyReplicas != 1 || status.UpdatedReplicas != 1 {
 		l.t.Errorf("the operator's Deployment of generation %d has the status %+v", operator.Metadata.Generation, status)
+	}
+}
+
+// kubeVirtIsReady waits until KubeVirt's operator has deployed KubeVirt as it is asked for, with devices
+// that it permits. The operator itself completes what it is asked for, so the generation moves meanwhile.
+func (l lab) kubeVirtIsReady(devices string) {
+	l.t.Helper()
+	l.kubectl("--namespace="+kubeVirtNamespace, "wait", "kubevirt/kubevirt", "--for=condition=Available", "--timeout=15m")
+	for deadline := time.Now().Add(kubeVirtTimeout); ; time.Sleep(time.Second) {
+		var kubeVirt struct {
+			Metadata struct{ Generation int }
+			Spec     struct {
+				Configuration struct{ PermittedHostDevices any }
+			}
+			Status struct {
+				Phase              string
+				ObservedGeneration int
+			}
+		}
+		l.get(&kubeVirt, "kubevirt", "kubevirt", "--namespace="+kubeVirtNamespace)
+		permitted, err := json.Marshal(kubeVirt.Spec.Configuration.PermittedHostDevices)
+		if err != nil || string(permitted) != devices {
+			l.t.Fatalf("KubeVirt permits %s, %v; want %s", permitted, err, devices)
+		}
+		status := kubeVirt.Status
+		if status.Phase == "Deployed" && status.ObservedGeneration == kubeVirt.Metadata.Generation {
+			return
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatalf("KubeVirt of generation %d has the status %+v", kubeVirt.Metadata.Generation, status)
+		}
 	}
 }
 
