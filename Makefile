@@ -348,8 +348,8 @@ test-terraform: ## Test and lint the Terraform modules, with Terraform and with 
 	  VNFBENCH_TERRAFORM=$$program VNFBENCH_TFLINT=$$tflint VNFBENCH_MATCHBOX=$$matchbox VNFBENCH_MATCHBOX_PROVIDER=$$provider VNFBENCH_PROXMOX_PROVIDER=$$pve VNFBENCH_FAKEPVE=$$fakepve go test -count=1 -timeout 40m -v ./... || exit 1; \
 	done; [ -n "$$ran" ] || go test -count=1 -v ./...
 
-test-terraform-addons: $(LAB) ## Let Terraform install the operator into the lab, change it and remove it, by the module addons with the real providers of Helm and Kubernetes.
-	@LAB=$(LAB) BIN=$(BIN) IMAGES='$(IMAGES)' MAKE='$(MAKE)' test/scripts/terraform-addons.sh
+test-terraform-addons: $(LAB) ## Let Terraform install the operator into the lab, change it and remove it, by the module addons and by both roots, with the real providers of Helm and Kubernetes. KUBEVIRT=1: KubeVirt too.
+	@LAB=$(LAB) BIN=$(BIN) IMAGES='$(IMAGES)' KUBEVIRT='$(KUBEVIRT)' MAKE='$(MAKE)' MATCHBOX=$(MATCHBOX) MATCHBOX_PROVIDER=$(MATCHBOX_PROVIDER) PROXMOX_PROVIDER=$(PROXMOX_PROVIDER) test/scripts/terraform-addons.sh
 
 tofu: ## Build OpenTofu into the cache, for test-terraform; takes some minutes.
 	@test/scripts/install-tofu.sh $(TOFU) $(subst tofu-,,$(notdir $(TOFU)))

@@ -8,10 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"gopkg.in/yaml.v3"
 )
 
 const (
@@ -23,15 +26,21 @@ const (
 	// project's images there.
 	variableLab      = "VNFBENCH_LAB"
 	variableImageTag = "VNFBENCH_IMAGE_TAG"
+	// variableKubeVirt names the manifest of KubeVirt's operator, whose images the lab has; absent,
+	// KubeVirt is not asked for.
+	variableKubeVirt = "VNFBENCH_KUBEVIRT_MANIFEST"
 )
 
 const (
-	// systemNamespace is the operator's.
-	systemNamespace = "vnfbench-system"
+	// systemNamespace is the operator's, and kubeVirtNamespace that of KubeVirt's own manifest.
+	systemNamespace   = "vnfbench-system"
+	kubeVirtNamespace = "kubevirt"
 	// theOperator is its release's address in the example.
 	theOperator = "module.addons.helm_release.vnfbench"
 	// leftTimeout is longer than Kubernetes takes to remove what depends on what was removed.
 	leftTimeout = 2 * time.Minute
+	// kubeVirtTimeout is longer than KubeVirt's operator takes for a change of what is deployed.
+	kubeVirtTimeout = 5 * time.Minute
 )
 
 // addonsExample is the module's example, and exampleOperator the part of it that a test changes.
@@ -39,25 +48,36 @@ const addonsExample = "examples/addons"
 
 const exampleOperator = `vnfbench = { chart = "../../../charts/vnfbench", registry = "registry.example.com/lab", tag = "TAG" }`
 
-// TestAddonsInTheLab applies the example of the module addons to a lab's cluster by the real
-// providers of Helm and Kubernetes: the operator is installed, changed and removed. After each step
-// the test asks the cluster, and not Terraform's state, what there is.
+// TestAddonsInTheLab applies the example of the module addons, and both roots, to a lab's cluster by
+// the real providers of Helm and Kubernetes. After each step it asks the cluster, and not
+// Terraform's state, what there is.
+//
+// The roots' machines are made by the real providers too, on a fake of Proxmox' API and on a real
+// Matchbox. Talos is a substitute that makes nothing, and answers with the lab's credentials.
 func TestAddonsInTheLab(t *testing.T) {
-	programs := map[string]string{
+	needed := []string{
+		variableHelmProvider, variableKubernetesProvider, variableLab, variableImageTag,
+		variableProxmoxProvider, variableFakepve, variableMatchbox, variableMatchboxProvider,
+	}
+	if absent := slices.DeleteFunc(needed, func(name string) bool { return os.Getenv(name) != "" }); len(absent) > 0 {
+		t.Skipf("NOT RUN: %s name nothing; make test-terraform-addons sets all of them", strings.Join(absent, ", "))
+	}
+	installers := map[string]string{
 		"hashicorp/helm": os.Getenv(variableHelmProvider), "hashicorp/kubernetes": os.Getenv(variableKubernetesProvider),
 	}
 	l := lab{t: t, program: os.Getenv(variableLab), tag: os.Getenv(variableImageTag)}
-	if programs["hashicorp/helm"] == "" || programs["hashicorp/kubernetes"] == "" || l.program == "" || l.tag == "" {
-		t.Skip("NOT RUN: the providers of Helm and Kubernetes, or a lab with this tree's images, are not there; " + variableHelmProvider + ", " +
-			variableKubernetesProvider + ", " + variableLab + " and " + variableImageTag + " name them, and make test-terraform-addons sets all four")
+	with, manifest := withProviders(t, installers), os.Getenv(variableKubeVirt)
+	l.lacks(systemNamespace)
+	t.Run("operator", func(t *testing.T) { applyOperator(newAddons(t, l, with, addonsExample)) })
+	if manifest != "" {
+		l.lacks(kubeVirtNamespace)
+		t.Run("KubeVirt", func(t *testing.T) { applyKubeVirt(newAddons(t, l, with, addonsExample), manifest) })
 	}
-	if l.kubectl("get", "namespace", systemNamespace, "--ignore-not-found", "--output=name") != "" {
-		t.Fatalf("the lab has a namespace %s: remove what is installed there, and the namespace, as docs/how-to/remove.md says", systemNamespace)
-	}
-	applyOperator(newAddons(t, l, withProviders(t, programs), addonsExample))
+	t.Run("lab-proxmox", func(t *testing.T) { applyProxmoxRoot(t, l, installers) })
+	t.Run("lab-metal", func(t *testing.T) { applyMetalRoot(t, l, installers) })
 }
 
-// applyOperator follows an operator from its first plan to its second removal.
+// applyOperator follows an operator that is installed, changed and removed.
 func applyOperator(a *addons) {
 	before := a.objects()
 	a.configure("{}", "")
@@ -122,6 +142,115 @@ func applyOperator(a *addons) {
 	a.nothingLeft(before)
 }
 
+// applyKubeVirt follows KubeVirt, which is installed with the operator, changed and removed.
+func applyKubeVirt(a *addons, manifest string) {
+	before := a.objects()
+	part := fmt.Sprintf("kubevirt = { operator_manifest = %q, use_emulation = true, host_devices = {%%s} }", manifest)
+	a.configure("{}", fmt.Sprintf(part, ""))
+	a.run("4 added, 0 changed, 0 destroyed", "apply", "-auto-approve")
+	a.operatorIsReady("256Mi")
+	a.kubeVirtIsReady("null")
+	a.noChanges()
+
+	// Devices that virtual machines may have, as KubeVirt writes their ids.
+	a.configure("{}", fmt.Sprintf(part, `"intel.com/x520" = "8086:10fb"`))
+	a.run("0 added, 1 changed, 0 destroyed", "apply", "-auto-approve")
+	a.kubeVirtIsReady(`{"pciHostDevices":[{"pciVendorSelector":"8086:10FB","resourceName":"intel.com/x520"}]}`)
+	a.noChanges()
+
+	// KubeVirt's finalizer lets it go when its operator has removed all of it, so that one goes last.
+	a.run("4 destroyed", "destroy", "-auto-approve")
+	a.nothingLeft(before)
+}
+
+// applyProxmoxRoot follows the root lab-proxmox, whose machines are on a fake of Proxmox' API.
+func applyProxmoxRoot(t *testing.T, l lab, installers map[string]string) {
+	const root = "clusters/lab-proxmox"
+	_, factory := newImageFactory(t)
+	real := maps.Clone(installers)
+	real["bpg/proxmox"] = os.Getenv(variableProxmoxProvider)
+	l.t = t
+	p := newPVE(t, os.Getenv(variableFakepve), withAnswers(t, root, real, l.answers(factory)))
+	p.login("PROXMOX_VE_USERNAME=root@pam", "PROXMOX_VE_PASSWORD="+pvePassword)
+	a := addonsIn(t, l, p.with, p.root)
+
+	values := replaced(t, exampleValues(t, root), proxmoxEndpoint, p.url+"/")
+	before := a.objects()
+	a.applyRoot(values)
+	if machines := p.machines(); len(machines) != 3 {
+		t.Errorf("machines are %+v, want three", machines)
+	}
+	a.addMachine("2 added, 0 changed, 0 destroyed", replaced(t, values, "nodes = {", fmt.Sprintf(oneMore, "pve2")))
+	a.run("Destroy complete!", "destroy", "-auto-approve")
+	a.nothingLeft(before)
+	p.nothingLeft()
+}
+
+// oneMoreBare is a machine more, of the image class of gen-1.
+const oneMoreBare = `nodes = {
+  a-1 = {
+    mac          = "0c:c4:7a:00:00:41"
+    role         = "worker"
+    address      = "192.0.2.41/24"
+    install_disk = "/dev/sda"
+    measurement  = { reserved_cpus = "0-1", isolated_cpus = "2-15" }
+  }`
+
+// applyMetalRoot follows the root lab-metal, whose machines boot from a real Matchbox.
+func applyMetalRoot(t *testing.T, l lab, installers map[string]string) {
+	const root = "clusters/lab-metal"
+	m := newMatchbox(t, os.Getenv(variableMatchbox))
+	real := maps.Clone(installers)
+	real["poseidon/matchbox"] = os.Getenv(variableMatchboxProvider)
+	l.t = t
+	a := newAddons(t, l, withAnswers(t, root, real, l.answers("http://factory.example")), root)
+
+	values := strings.ReplaceAll(replaced(t, exampleValues(t, root), "matchbox.example:8081", m.endpoint), "~/.matchbox", m.folder)
+	before := a.objects()
+	a.applyRoot(values)
+	script, want := get(t, "http://"+m.address+"/ipxe?mac=0c:c4:7a:00:00:31"), regexp.MustCompile(`http://factory\.example/image/[0-9a-f]{64}/v[0-9.]+/kernel-amd64`)
+	if !want.MatchString(script) {
+		t.Errorf("Matchbox answers dut-1\n%s\nwant %s", script, want)
+	}
+	a.addMachine("3 added, 0 changed, 0 destroyed", replaced(t, values, "nodes = {", oneMoreBare))
+	a.run("Destroy complete!", "destroy", "-auto-approve")
+	a.nothingLeft(before)
+	m.nothingLeft(t)
+}
+
+// applyRoot applies a root from machines to the operator. The real providers plan the operator
+// before there is an address of the cluster.
+func (a *addons) applyRoot(values string) {
+	a.t.Helper()
+	a.write("lab.auto.tfvars", a.ofTheLab(values))
+	a.run(`module.addons["this"].helm_release.vnfbench will be created`, "plan")
+	a.run(" 0 changed, 0 destroyed", "apply", "-auto-approve")
+	a.operatorIsReady("256Mi")
+	a.noChanges()
+}
+
+// addMachine applies a root with a machine more, which changes nothing in the cluster.
+func (a *addons) addMachine(want, values string) {
+	a.t.Helper()
+	operator := []string{"get", "deployment", "vnfbench", "--namespace=" + systemNamespace, "--output=jsonpath={.metadata.uid} {.metadata.generation}"}
+	before := a.kubectl(operator...)
+	a.write("lab.auto.tfvars", a.ofTheLab(values))
+	a.run(want, "apply", "-auto-approve")
+	a.noChanges()
+	if after := a.kubectl(operator...); after != before {
+		a.t.Errorf("with a machine more, the operator's Deployment is %s; it was %s", after, before)
+	}
+}
+
+// exampleAddons is what an example of a root installs into its cluster.
+var exampleAddons = regexp.MustCompile(`(?ms)^addons = \{$.*?^\}$`)
+
+// ofTheLab are the values of a root's example with the operator alone of its addons, by the lab's images.
+func (a *addons) ofTheLab(values string) string {
+	a.t.Helper()
+	return replaced(a.t, values, exampleAddons.FindString(values), fmt.Sprintf("addons = { vnfbench = { registry = \"localhost\", tag = %q } }", a.tag))
+}
+
 // addons is a folder that Terraform applies to a lab's cluster.
 type addons struct {
 	lab
@@ -131,8 +260,14 @@ type addons struct {
 	main string
 }
 
-// newAddons makes a copy of a folder. What is left of it in the cluster at the end is destroyed.
+// newAddons makes a copy of a folder.
 func newAddons(t *testing.T, l lab, with tool, folder string) *addons {
+	t.Helper()
+	return addonsIn(t, l, with, with.initialized(t, folder))
+}
+
+// addonsIn takes a copy of a folder. What is left of it in the cluster at the end is destroyed.
+func addonsIn(t *testing.T, l lab, with tool, root string) *addons {
 	t.Helper()
 	l.t = t
 	home := t.TempDir()
@@ -147,8 +282,7 @@ func newAddons(t *testing.T, l lab, with tool, folder string) *addons {
 	env := slices.DeleteFunc(slices.Clone(with.env), func(variable string) bool {
 		return strings.HasPrefix(variable, "KUBE_") || strings.HasPrefix(variable, "HELM_")
 	})
-	a := &addons{lab: l, with: tool{path: with.path, env: append(env, "HOME="+home, "TF_CLI_ARGS=-no-color")}}
-	a.root = a.with.initialized(t, folder)
+	a := &addons{lab: l, with: tool{path: with.path, env: append(env, "HOME="+home, "TF_CLI_ARGS=-no-color")}, root: root}
 	main, err := os.ReadFile(filepath.Join(a.root, "main.tf"))
 	if err != nil {
 		t.Fatal(err)
@@ -243,6 +377,14 @@ func (l lab) get(into any, arguments ...string) {
 	}
 }
 
+// lacks wants a cluster without a namespace.
+func (l lab) lacks(namespace string) {
+	l.t.Helper()
+	if l.kubectl("get", "namespace", namespace, "--ignore-not-found", "--output=name") != "" {
+		l.t.Fatalf("the lab has a namespace %s: begin with a new lab, after make lab-down", namespace)
+	}
+}
+
 // labels are those of an object.
 func (l lab) labels(kind, name string) map[string]string {
 	l.t.Helper()
@@ -280,6 +422,37 @@ func (l lab) operatorIsReady(memory string) {
 	}
 }
 
+// kubeVirtIsReady waits until KubeVirt's operator has deployed KubeVirt as it is asked for, with devices
+// that it permits. The operator itself completes what it is asked for, so the generation moves meanwhile.
+func (l lab) kubeVirtIsReady(devices string) {
+	l.t.Helper()
+	l.kubectl("--namespace="+kubeVirtNamespace, "wait", "kubevirt/kubevirt", "--for=condition=Available", "--timeout=15m")
+	for deadline := time.Now().Add(kubeVirtTimeout); ; time.Sleep(time.Second) {
+		var kubeVirt struct {
+			Metadata struct{ Generation int }
+			Spec     struct {
+				Configuration struct{ PermittedHostDevices any }
+			}
+			Status struct {
+				Phase              string
+				ObservedGeneration int
+			}
+		}
+		l.get(&kubeVirt, "kubevirt", "kubevirt", "--namespace="+kubeVirtNamespace)
+		permitted, err := json.Marshal(kubeVirt.Spec.Configuration.PermittedHostDevices)
+		if err != nil || string(permitted) != devices {
+			l.t.Fatalf("KubeVirt permits %s, %v; want %s", permitted, err, devices)
+		}
+		status := kubeVirt.Status
+		if status.Phase == "Deployed" && status.ObservedGeneration == kubeVirt.Metadata.Generation {
+			return
+		}
+		if time.Now().After(deadline) {
+			l.t.Fatalf("KubeVirt of generation %d has the status %+v", kubeVirt.Metadata.Generation, status)
+		}
+	}
+}
+
 // kubeconfig is the administrator's.
 func (l lab) kubeconfig() string {
 	l.t.Helper()
@@ -288,6 +461,41 @@ func (l lab) kubeconfig() string {
 		l.t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// answers are otherAnswers for an image factory, with the lab's credentials as those of Talos' cluster.
+func (l lab) answers(factory string) string {
+	l.t.Helper()
+	var config struct {
+		Clusters []struct {
+			Cluster struct {
+				Server    string
+				Authority string `yaml:"certificate-authority-data"`
+			}
+		}
+		Users []struct {
+			User struct {
+				Certificate string `yaml:"client-certificate-data"`
+				Key         string `yaml:"client-key-data"`
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(l.kubeconfig()), &config); err != nil || len(config.Clusters) != 1 || len(config.Users) != 1 {
+		l.t.Fatalf("the lab's kubeconfig has %d clusters and %d users, %v; want one of each", len(config.Clusters), len(config.Users), err)
+	}
+	answers := map[string]map[string]any{}
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(otherAnswers, "FACTORY", factory)), &answers); err != nil {
+		l.t.Fatal(err)
+	}
+	cluster, user := config.Clusters[0].Cluster, config.Users[0].User
+	answers["talos_cluster_kubeconfig"]["kubernetes_client_configuration"] = map[string]string{
+		"host": cluster.Server, "ca_certificate": cluster.Authority, "client_certificate": user.Certificate, "client_key": user.Key,
+	}
+	text, err := json.Marshal(answers)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -102,11 +102,7 @@ func TestExamples(t *testing.T) {
 		if found == nil {
 			t.Fatalf("the tutorial of %s has no block of hcl", root)
 		}
-		example, err := os.ReadFile(filepath.Join(source, "clusters", root, "example.tfvars"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, values := range map[string][]byte{"tutorial": found[1], "example": example} {
+		for name, values := range map[string][]byte{"tutorial": found[1], "example": []byte(exampleValues(t, "clusters/"+root))} {
 			t.Run(root+"/"+name, func(t *testing.T) {
 				path := initialized(t, filepath.Join("clusters", root))
 				variables := ""

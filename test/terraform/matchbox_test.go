@@ -80,15 +80,7 @@ func TestMatchbox(t *testing.T) {
 	if server == "" || provider == "" {
 		t.Skip("NOT RUN: Matchbox or its provider is not there; " + variableMatchbox + " and " + variableMatchboxProvider + " name them, and make test-terraform builds both")
 	}
-	folder := t.TempDir()
-	writeCertificates(t, folder)
-	address, endpoint := freeAddress(t), freeAddress(t)
-	data := filepath.Join(folder, "data")
-	if err := os.Mkdir(data, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	startMatchbox(t, server, folder, data, address, endpoint)
-
+	m := newMatchbox(t, server)
 	real := withProviders(t, map[string]string{"poseidon/matchbox": provider})
 	top, err := copyTree(filepath.Join(t.TempDir(), "terraform"))
 	if err != nil {
@@ -110,41 +102,65 @@ func TestMatchbox(t *testing.T) {
 	}
 	console := "ttyS1,115200"
 	variables := func(spare bool) []string {
-		return []string{"-var=folder=" + folder, "-var=endpoint=" + endpoint, "-var=console=" + console, fmt.Sprintf("-var=spare=%t", spare)}
+		return []string{"-var=folder=" + m.folder, "-var=endpoint=" + m.endpoint, "-var=console=" + console, fmt.Sprintf("-var=spare=%t", spare)}
 	}
 	run("", "init")
 	run("4 added, 0 changed, 0 destroyed", append([]string{"apply", "-auto-approve"}, variables(false)...)...)
 	run("No changes", append([]string{"plan"}, variables(false)...)...)
 
-	script := get(t, "http://"+address+"/ipxe?mac=0c:c4:7a:00:00:31")
+	script := get(t, "http://"+m.address+"/ipxe?mac=0c:c4:7a:00:00:31")
 	for _, want := range []string{"http://factory.example/dut-1/kernel-amd64", "http://factory.example/dut-1/initramfs-amd64.xz", "talos.platform=metal", "console=ttyS1,115200"} {
 		if !strings.Contains(script, want) {
 			t.Errorf("what Matchbox answers lacks %q:\n%s", want, script)
 		}
 	}
 	// Nothing that the configuration has is in what anyone may ask for.
-	if generic := get(t, "http://"+address+"/generic?mac=0c:c4:7a:00:00:31"); strings.TrimSpace(generic) != "" && !strings.Contains(generic, "404") {
+	if generic := get(t, "http://"+m.address+"/generic?mac=0c:c4:7a:00:00:31"); strings.TrimSpace(generic) != "" && !strings.Contains(generic, "404") {
 		t.Errorf("Matchbox hands out a configuration: %s", generic)
 	}
 
 	// Another argument is what the machine gets at its next boot, and nothing else is another: the
 	// provider makes the profile again.
-	other := get(t, "http://"+address+"/ipxe?mac=0c:c4:7a:00:00:11")
+	other := get(t, "http://"+m.address+"/ipxe?mac=0c:c4:7a:00:00:11")
 	console = "ttyS0,9600"
 	run("1 added, 0 changed, 1 destroyed", append([]string{"apply", "-auto-approve"}, variables(false)...)...)
 	run("No changes", append([]string{"plan"}, variables(false)...)...)
-	if changed := get(t, "http://"+address+"/ipxe?mac=0c:c4:7a:00:00:31"); changed != strings.ReplaceAll(script, "ttyS1,115200", "ttyS0,9600") {
+	if changed := get(t, "http://"+m.address+"/ipxe?mac=0c:c4:7a:00:00:31"); changed != strings.ReplaceAll(script, "ttyS1,115200", "ttyS0,9600") {
 		t.Errorf("with another argument Matchbox answers\n%s", changed)
 	}
-	if same := get(t, "http://"+address+"/ipxe?mac=0c:c4:7a:00:00:11"); same != other {
+	if same := get(t, "http://"+m.address+"/ipxe?mac=0c:c4:7a:00:00:11"); same != other {
 		t.Errorf("the other machine's answer was\n%s and is\n%s", other, same)
 	}
 
 	run("2 added, 0 changed, 0 destroyed", append([]string{"apply", "-auto-approve"}, variables(true)...)...)
 	run("0 added, 0 changed, 2 destroyed", append([]string{"apply", "-auto-approve"}, variables(false)...)...)
 	run("4 destroyed", append([]string{"destroy", "-auto-approve"}, variables(false)...)...)
+	m.nothingLeft(t)
+}
+
+// matchbox is a Matchbox on loopback: its addresses, and a folder with its data and the certificates of
+// its clients.
+type matchbox struct{ folder, address, endpoint string }
+
+// newMatchbox starts a Matchbox.
+func newMatchbox(t *testing.T, program string) matchbox {
+	t.Helper()
+	m := matchbox{folder: t.TempDir(), address: freeAddress(t), endpoint: freeAddress(t)}
+	writeCertificates(t, m.folder)
+	if err := os.Mkdir(m.data(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m.start(t, program)
+	return m
+}
+
+func (m matchbox) data() string { return filepath.Join(m.folder, "data") }
+
+// nothingLeft wants a Matchbox without groups and profiles.
+func (m matchbox) nothingLeft(t *testing.T) {
+	t.Helper()
 	for _, kind := range []string{"groups", "profiles"} {
-		left, err := os.ReadDir(filepath.Join(data, kind))
+		left, err := os.ReadDir(filepath.Join(m.data(), kind))
 		if err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
@@ -164,15 +180,15 @@ func withProviders(t *testing.T, programs map[string]string) tool {
 	return tool{path: terraform.path, env: append(slices.Clone(terraform.env), "TF_CLI_CONFIG_FILE="+configuration)}
 }
 
-// startMatchbox starts the server and waits for both of its interfaces.
-func startMatchbox(t *testing.T, program, folder, data, address, endpoint string) {
+// start starts the server and waits for both of its interfaces.
+func (m matchbox) start(t *testing.T, program string) {
 	t.Helper()
-	log, err := os.Create(filepath.Join(folder, "matchbox.log"))
+	log, err := os.Create(filepath.Join(m.folder, "matchbox.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.Command(program, "-address="+address, "-rpc-address="+endpoint, "-data-path="+data, "-assets-path=",
-		"-ca-file="+filepath.Join(folder, "ca.crt"), "-cert-file="+filepath.Join(folder, "server.crt"), "-key-file="+filepath.Join(folder, "server.key"))
+	command := exec.Command(program, "-address="+m.address, "-rpc-address="+m.endpoint, "-data-path="+m.data(), "-assets-path=",
+		"-ca-file="+filepath.Join(m.folder, "ca.crt"), "-cert-file="+filepath.Join(m.folder, "server.crt"), "-key-file="+filepath.Join(m.folder, "server.key"))
 	command.Stdout, command.Stderr = log, log
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
@@ -182,7 +198,7 @@ func startMatchbox(t *testing.T, program, folder, data, address, endpoint string
 		_ = command.Wait()         // killed is no success
 		_ = log.Close()            // read by nothing any more
 	})
-	for _, one := range []string{address, endpoint} {
+	for _, one := range []string{m.address, m.endpoint} {
 		for attempt := 0; ; attempt++ {
 			connection, err := net.Dial("tcp", one)
 			if err == nil {

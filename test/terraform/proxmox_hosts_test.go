@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -46,6 +48,19 @@ func (f *imageFactory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_, _ = w.Write(bytes.Repeat([]byte(r.URL.Path), int(f.times.Load()))) // a reader that goes away reads nothing
 }
+
+// newImageFactory starts an image factory, and says where.
+func newImageFactory(t *testing.T) (factory *imageFactory, url string) {
+	t.Helper()
+	factory = &imageFactory{}
+	factory.times.Store(1000)
+	server := httptest.NewServer(factory)
+	t.Cleanup(server.Close)
+	return factory, server.URL
+}
+
+// proxmoxEndpoint is where the example's hosts are.
+const proxmoxEndpoint = "https://pve1.example:8006/"
 
 // newPVE starts three hosts, and makes a copy of the root for them.
 func newPVE(t *testing.T, python string, with tool) *pve {
@@ -153,13 +168,14 @@ func (b *lockedBuffer) String() string {
 	return b.buffer.String()
 }
 
-// withAnswers is Terraform with Proxmox' real provider, and substitutes that answer for the others.
-func withAnswers(t *testing.T, provider, answers string) tool {
+// withAnswers is Terraform for a root with real providers by their addresses, and substitutes
+// that answer for the others.
+func withAnswers(t *testing.T, root string, real map[string]string, answers string) tool {
 	t.Helper()
 	folder := t.TempDir()
 	// The schemas as Terraform has them, from recordings or from the providers of a registry.
 	command := exec.Command(terraform.path, "providers", "schema", "-json")
-	command.Dir, command.Env = initialized(t, "clusters/lab-proxmox"), terraform.env
+	command.Dir, command.Env = initialized(t, root), terraform.env
 	schemas, err := command.Output()
 	if err != nil {
 		t.Fatalf("reading the providers' schemas: %v", err)
@@ -177,7 +193,7 @@ func withAnswers(t *testing.T, provider, answers string) tool {
 	for address := range providers {
 		programs[address] = standIn
 	}
-	programs["bpg/proxmox"] = provider
+	maps.Copy(programs, real)
 	configuration, err := writeMirror(folder, programs)
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +222,7 @@ func (p *pve) login(credentials ...string) {
 func (p *pve) terraform(values string, arguments ...string) (string, error) {
 	p.t.Helper()
 	file := filepath.Join(p.root, "lab.auto.tfvars")
-	values = strings.ReplaceAll(values, "https://pve1.example:8006/", p.url+"/")
+	values = strings.ReplaceAll(values, proxmoxEndpoint, p.url+"/")
 	if err := os.WriteFile(file, []byte(values), 0o644); err != nil {
 		p.t.Fatal(err)
 	}
@@ -252,6 +268,12 @@ func (p *pve) destroy(values string) {
 	if output, err := p.terraform(values, "destroy", "-auto-approve"); err != nil {
 		p.t.Fatalf("destroy: %v\n%s", err, output)
 	}
+	p.nothingLeft()
+}
+
+// nothingLeft wants hosts without machines, mappings and volumes.
+func (p *pve) nothingLeft() {
+	p.t.Helper()
 	if machines := p.machines(); len(machines) > 0 {
 		p.t.Errorf("machines are left: %v", machines)
 	}

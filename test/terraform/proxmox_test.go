@@ -3,7 +3,6 @@ package terraform_test
 import (
 	"fmt"
 	"maps"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +28,8 @@ const otherAnswers = `{
   "talos_image_factory_schematic": {"id": "${digest}"},
   "talos_image_factory_urls": {"urls": {
     "disk_image": "FACTORY/image/${schematic_id}/${talos_version}/${platform}-amd64.raw.xz",
+    "kernel": "FACTORY/image/${schematic_id}/${talos_version}/kernel-amd64",
+    "initramfs": "FACTORY/image/${schematic_id}/${talos_version}/initramfs-amd64.xz",
     "installer": "factory.example/${platform}-installer/${schematic_id}:${talos_version}"
   }},
   "talos_cluster_kubeconfig": {"kubernetes_client_configuration": {
@@ -49,17 +50,22 @@ func TestProxmox(t *testing.T) {
 	if provider == "" || python == "" {
 		t.Skip("NOT RUN: Proxmox' provider or fakepve is not there; " + variableProxmoxProvider + " and " + variableFakepve + " name them, and make test-terraform gets both")
 	}
-	example, err := os.ReadFile(filepath.Join(source, "clusters/lab-proxmox/example.tfvars"))
+	const root = "clusters/lab-proxmox"
+	values := exampleValues(t, root)
+	factory, url := newImageFactory(t)
+	with := withAnswers(t, root, map[string]string{"bpg/proxmox": provider}, strings.ReplaceAll(otherAnswers, "FACTORY", url))
+	t.Run("example", func(t *testing.T) { applyExample(t, newPVE(t, python, with), values, factory) })
+	t.Run("token", func(t *testing.T) { applyWithToken(t, newPVE(t, python, with), values) })
+}
+
+// exampleValues is the text of a root's example.tfvars.
+func exampleValues(t *testing.T, root string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(source, root, "example.tfvars"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	factory := &imageFactory{}
-	factory.times.Store(1000)
-	server := httptest.NewServer(factory)
-	t.Cleanup(server.Close)
-	with := withAnswers(t, provider, strings.ReplaceAll(otherAnswers, "FACTORY", server.URL))
-	t.Run("example", func(t *testing.T) { applyExample(t, newPVE(t, python, with), string(example), factory) })
-	t.Run("token", func(t *testing.T) { applyWithToken(t, newPVE(t, python, with), string(example)) })
+	return string(text)
 }
 
 // applyExample follows a lab that is made of the example as root@pam.

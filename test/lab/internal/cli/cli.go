@@ -70,7 +70,7 @@ func newRoot() *cobra.Command {
 	a.addFlags(root)
 	root.AddCommand(
 		a.up(), a.down(), a.kill(), a.status(), a.shell(), a.kubeconfig(), a.kubectl(),
-		a.load(), a.assets(), a.doctor(), imageCommand(), imagesCommand(), a.guest(), a.flux(), a.argoCD(), nodeCommand(),
+		a.load(), a.assets(), a.doctor(), imageCommand(), imagesCommand(), a.guest(), a.flux(), a.argoCD(), a.kubeVirt(), nodeCommand(),
 	)
 	return root
 }

@@ -8,6 +8,7 @@ import (
 	"text/template"
 	"time"
 
+	"vnfbench.io/test/lab/internal/doctor"
 	"vnfbench.io/test/lab/internal/kubevirt"
 	"vnfbench.io/test/lab/manifests"
 )
@@ -15,6 +16,24 @@ import (
 // kubeVirt makes KubeVirt for this machine.
 func (l Lab) kubeVirt() kubevirt.Maker {
 	return kubevirt.Maker{Builder: l.builder(), Cache: l.cache(), Log: l.Log, Abilities: kubevirt.Examine()}
+}
+
+// KubeVirtImages returns a directory with the archives of KubeVirt's images and the manifest of its
+// operator. It needs no running node.
+func (l Lab) KubeVirtImages(ctx context.Context) (string, error) {
+	if err := (doctor.Machine{Dir: l.StateDir, KubeVirt: true}).Install(ctx); err != nil {
+		return "", err
+	}
+	tree, err := l.rootfs().Build(ctx, kubevirt.Tree)
+	if err != nil {
+		return "", err
+	}
+	compiled, err := l.kubeVirt().Compile(ctx)
+	if err != nil {
+		return "", err
+	}
+	made, err := l.kubeVirt().Pack(ctx, tree, compiled)
+	return made.Dir, err
 }
 
 // kubeVirtTimeout is longer than KubeVirt's installation takes on a busy machine. It takes two
