@@ -172,8 +172,8 @@ func flagged(t *testing.T, flags string, flag uint64) bool {
 var taggedFunctions = strings.NewReplacer("gen_west}", "gen_west, vlan: 201}", "gen_east}", "gen_east, vlan: 202}").Replace(virtualFunctions)
 
 // TestHardwareVLAN measures a router whose traffic the cards tag, between virtual functions, and checks that the cards
-// have the tags while it is measured and none afterwards, and that the frames have them: node 1's cables are on the same
-// two segments.
+// have the tags while it is measured and none afterwards. It captures no frame: nothing that it could capture
+// with is on these two cables.
 func TestHardwareVLAN(t *testing.T) {
 	needHardware(t)
 	tags := map[string]string{"gen0": "vlan 201,", "dut0": "vlan 201,", "gen1": "vlan 202,", "dut1": "vlan 202,"}
@@ -182,12 +182,6 @@ func TestHardwareVLAN(t *testing.T) {
 		for name, tag := range tags {
 			if got := link(name); strings.Count(got, tag) != 1 {
 				t.Errorf("not one virtual function of %s has the tag %q:\n%s", name, tag, got)
-			}
-		}
-		for cable, tag := range map[string]string{"cable0": "201", "cable1": "202"} {
-			out, code := command(t, os.Getenv("LAB"), "shell", "--", "timeout", "120", "tcpdump", "-nn", "-e", "-c", "10", "-i", cable, "udp or (vlan and udp)")
-			if code != 0 || strings.Count(out, "vlan "+tag+",") != 10 {
-				t.Errorf("tcpdump on %s ended with code %d, and not all of 10 frames have the tag %s:\n%s", cable, code, tag, out)
 			}
 		}
 	})
