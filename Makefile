@@ -290,8 +290,9 @@ push-trex: $(CRANE) ## Push what `make trex-image` has built to REGISTRY/vnfbenc
 install: lab-up images $(if $(filter 1,$(KUBEVIRT)),guest-image) $(HELM) ## Install the chart into the lab, with images built from this tree. KUBEVIRT=1: with the guests'.
 	@$(LAB) load $(foreach name,$(IMAGES) $(if $(filter 1,$(KUBEVIRT)),$(GUEST_IMAGES)),$(BIN)/images/$(name).tar)
 	@LAB=$(LAB) test/scripts/archive-volume.sh
+	@# The kinds may be there without a release: `make e2e-argocd` leaves Argo CD's.
 	@export KUBECONFIG=$$($(LAB) kubeconfig); tag=$$(test/scripts/image-tag.sh); \
-	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace \
+	$(HELM) upgrade --install vnfbench charts/vnfbench --namespace $(NAMESPACE) --create-namespace --take-ownership \
 	  --set-string image.tag=$$tag --set image.registry=localhost --set results.enabled=true --set results.archive.persistence.storageClass=- --wait --timeout 3m >/dev/null && \
 	echo "vnfbench $$tag is installed in namespace $(NAMESPACE)"
 
@@ -330,9 +331,9 @@ test-browser: ## Open the pages of example results in headless Chromium, at the 
 screenshots: $(BIN)/kubectl-vnfbench ## Write the pictures in docs/images; with DOCUMENT=run.json.zst those of that run instead of a simulated one.
 	@test/scripts/prerequisites.sh go browser && PLUGIN=$(BIN)/kubectl-vnfbench DOCUMENT='$(DOCUMENT)' SCREENSHOTS=$(CURDIR)/docs/images test/scripts/browser.sh
 
-test-chart: $(HELM) $(HELM_4) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
+test-chart: $(HELM) $(HELM_4) $(HELM_UNITTEST) $(KUSTOMIZE) $(KUBECONFORM) $(BIN)/kubectl-vnfbench ## Lint, test and render the chart and the kustomize bases, compare both, and check them by Kubernetes' schemas.
 	@test/scripts/kube-schemas.sh $(KUBE_SCHEMAS)
-	@HELM=$(HELM) HELM_4=$(HELM_4) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) test/scripts/chart.sh
+	@HELM=$(HELM) HELM_4=$(HELM_4) HELM_UNITTEST=$(HELM_UNITTEST) KUSTOMIZE=$(KUSTOMIZE) KUBECONFORM=$(KUBECONFORM) KUBE_SCHEMAS=$(KUBE_SCHEMAS) PLUGIN=$(BIN)/kubectl-vnfbench test/scripts/chart.sh
 
 test-monitoring: $(HELM) ## Check alerts, dashboard and ServiceMonitor by the code of Prometheus, Grafana's schema and the Prometheus operator's types.
 	@cd test/monitoring && ../scripts/again.sh go mod download && go vet ./... && HELM=$(HELM) go test -count=1 ./...
