@@ -72,6 +72,7 @@ func TestFlux(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"vnfbench-testbed": "vnfbench-operator", "vnfbench-runs": "vnfbench-testbed"}, after); diff != "" {
 		t.Error(diff)
 	}
+	fluxAccount(t, found)
 	found = built(t, "flux/operator")
 	var release helm.HelmRelease
 	strict(t, found["HelmRelease/flux-system/vnfbench"], &release)
@@ -80,6 +81,36 @@ func TestFlux(t *testing.T) {
 	}
 	exists(t, "HelmRelease", release.Spec.Chart.Spec.Chart)
 	takes(t, release.Spec.Values.Raw)
+}
+
+// fluxAccount checks that Flux applies the runs by an account that may write runs and suites in their namespace, and nothing else. What makes the
+// Testbed makes the account too, so it is there before the runs.
+func fluxAccount(t *testing.T, flux map[string]object) {
+	t.Helper()
+	var runs kustomize.Kustomization
+	strict(t, flux["Kustomization/flux-system/vnfbench-runs"], &runs)
+	testbed := built(t, "flux/testbed")
+	account := runs.Spec.ServiceAccountName
+	want := []string{"Namespace//bench", "Role/bench/" + account, "RoleBinding/bench/" + account, "ServiceAccount/flux-system/" + account, "Testbed//lab"}
+	if diff := cmp.Diff(want, ids(testbed)); diff != "" {
+		t.Fatalf("the account is %q:\n%s", account, diff)
+	}
+	list := func(texts ...any) []any { return texts }
+	rules := list(map[string]any{
+		"apiGroups": list("vnfbench.io"), "resources": list("benchmarkruns", "benchmarksuites"),
+		"verbs": list("get", "list", "watch", "create", "patch", "update", "delete"),
+	})
+	if diff := cmp.Diff(any(rules), testbed[want[1]]["rules"]); diff != "" {
+		t.Error(diff)
+	}
+	bound := map[string]any{
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": account},
+		"subjects": list(map[string]any{"kind": "ServiceAccount", "name": account, "namespace": "flux-system"}),
+	}
+	binding := testbed[want[2]]
+	if diff := cmp.Diff(bound, map[string]any{"roleRef": binding["roleRef"], "subjects": binding["subjects"]}); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // fluxSuites returns the Kustomization of the suites, which a page adds to the others, and its identity.
@@ -201,10 +232,14 @@ func TestArgoCD(t *testing.T) {
 	}
 	found := built(t, "argocd")
 	maps.Copy(found, built(t, "argocd/apps"))
-	want := []string{"Application/argocd/vnfbench", "Application/argocd/vnfbench-bench", "Application/argocd/vnfbench-operator"}
+	const project = "AppProject/argocd/vnfbench-bench"
+	want := []string{project, "Application/argocd/vnfbench", "Application/argocd/vnfbench-bench", "Application/argocd/vnfbench-operator"}
 	if diff := cmp.Diff(want, ids(found)); diff != "" {
 		t.Fatal(diff)
 	}
+	argoCDProject(t, found[project], found[want[2]])
+	delete(found, project)
+	want = want[1:]
 	waves := map[string]string{}
 	for id, o := range found {
 		text, err := yaml.Marshal(o)
@@ -234,6 +269,48 @@ func TestArgoCD(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{want[0]: "", want[1]: "1", want[2]: "0"}, waves); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// argoCDProject checks that the Application of the bench is in a project that permits what its folders have, and nothing else, and is there first.
+func argoCDProject(t *testing.T, project, bench object) {
+	t.Helper()
+	kinds := map[bool][]string{}
+	for _, o := range built(t, "bench") {
+		group, _, found := strings.Cut(o["apiVersion"].(string), "/")
+		if !found {
+			group = ""
+		}
+		namespaced := at(o, "metadata")["namespace"] != nil
+		kinds[namespaced] = append(kinds[namespaced], group+"/"+o["kind"].(string))
+	}
+	// The page of the nightly regression adds the suites.
+	kinds[true] = append(kinds[true], "vnfbench.io/BenchmarkSuite")
+	for namespaced, field := range map[bool]string{false: "clusterResourceWhitelist", true: "namespaceResourceWhitelist"} {
+		var permitted []string
+		allowed, _ := at(project, "spec")[field].([]any)
+		for _, one := range allowed {
+			kind := one.(map[string]any)
+			permitted = append(permitted, kind["group"].(string)+"/"+kind["kind"].(string))
+		}
+		slices.Sort(permitted)
+		slices.Sort(kinds[namespaced])
+		if diff := cmp.Diff(slices.Compact(kinds[namespaced]), permitted); diff != "" {
+			t.Errorf("%s (+) and the folders (-):\n%s", field, diff)
+		}
+	}
+	spec := at(bench, "spec")
+	if name := at(project, "metadata")["name"]; spec["project"] != name {
+		t.Errorf("the bench is in project %v, want %v", spec["project"], name)
+	}
+	if diff := cmp.Diff([]any{at(spec, "source")["repoURL"]}, at(project, "spec")["sourceRepos"]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]any{any(at(spec, "destination"))}, at(project, "spec")["destinations"]); diff != "" {
+		t.Error(diff)
+	}
+	if wave := at(project, "metadata", "annotations")["argocd.argoproj.io/sync-wave"]; wave != "0" {
+		t.Errorf("the project is in wave %v, and the bench in 1", wave)
 	}
 }
 
@@ -280,5 +357,12 @@ func TestRunsInGit(t *testing.T) {
 	}
 	if runs == 0 {
 		t.Error("there are no runs")
+	}
+	// They would be deleted with their namespace.
+	namespace := at(built(t, "bench")["Namespace//bench"], "metadata", "annotations")
+	for key, want := range map[string]string{"kustomize.toolkit.fluxcd.io/prune": "disabled", "argocd.argoproj.io/sync-options": "Prune=false,Delete=false"} {
+		if namespace[key] != want {
+			t.Errorf("the namespace of the runs has %s: %v, want %s", key, namespace[key], want)
+		}
 	}
 }

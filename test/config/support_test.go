@@ -75,7 +75,7 @@ var origins = map[string]map[int][]origin{
 		columnLibraries: {{"test/config/go.mod", `kustomize-controller/api v([0-9.]+)`}},
 	},
 	"Argo CD": {
-		columnNeeds: {{"docs/how-to/gitops.md", `for Argo CD ([0-9]+)\.`}},
+		columnNeeds: {{"docs/how-to/gitops.md", `for Argo CD ([0-9.]+[0-9]) or newer`}},
 		columnLab: {
 			{"test/argocd/go.mod", `argo-cd/v3 v([0-9.]+)`},
 			{"test/lab/README.md", `\[Argo CD\]\(https[^)]*\) ([0-9.]+[0-9])`},

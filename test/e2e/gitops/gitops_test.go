@@ -19,19 +19,21 @@ const (
 	nightly = "docs/how-to/nightly-regression.md"
 )
 
-// repositories makes those of what is measured, of the runs with config/gitops, and the one to which that is pushed.
-func repositories(t *testing.T) (router, runs, remote string) {
+// repositories makes those of what is measured, of the runs by the commands of the page, and the one to which that is pushed. It returns the page too.
+func repositories(t *testing.T) (router, runs, remote string, commands *guide.Guide) {
 	t.Helper()
-	kustomize := os.Getenv("KUSTOMIZE")
-	if kustomize == "" {
-		t.Skip("NOT RUN: KUSTOMIZE is not set: its value is the path of kustomize (make test-chart sets it)")
-	}
 	bin := t.TempDir()
-	if err := os.Symlink(kustomize, filepath.Join(bin, "kustomize")); err != nil {
-		t.Fatal(err)
+	for name, variable := range map[string]string{"kustomize": "KUSTOMIZE", "kubectl-vnfbench": "PLUGIN"} {
+		program := os.Getenv(variable)
+		if program == "" {
+			t.Skipf("NOT RUN: %s is not set: its value is the path of %s (make test-chart sets it)", variable, name)
+		}
+		if err := os.Symlink(program, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	// Without a cluster or the plugin, kubectl says only whether a path that it is given is there.
-	const kubectl = "#!/bin/sh\nfor path; do case $path in config/*) test -e \"$path\" || { echo \"no $path\"; exit 1; };; esac; done\n"
+	// Without a cluster, kubectl calls the plugin, and says only whether a path that it is given is there.
+	const kubectl = "#!/bin/sh\nif [ \"$1\" = vnfbench ]; then shift; exec kubectl-vnfbench \"$@\"; fi\nfor path; do case $path in config/*) test -e \"$path\" || { echo \"no $path\"; exit 1; };; esac; done\n"
 	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -42,17 +44,18 @@ func repositories(t *testing.T) (router, runs, remote string) {
 	repository.Git(t, router, "init", "--quiet")
 	repository.Git(t, router, "commit", "--quiet", "--allow-empty", "--message", "A router")
 	repository.Git(t, remote, "init", "--quiet", "--bare")
-	for _, path := range []string{"config/gitops", filepath.Dir(page)} {
-		if err := os.CopyFS(filepath.Join(runs, path), os.DirFS(filepath.Join(guide.Root(t), path))); err != nil {
-			t.Fatal(err)
-		}
+	pages := filepath.Dir(page)
+	if err := os.CopyFS(filepath.Join(runs, pages), os.DirFS(filepath.Join(guide.Root(t), pages))); err != nil {
+		t.Fatal(err)
 	}
+	commands = guide.Open(t, page, runs)
+	commands.Run(t, "Run benchmarks from Git", 0, "~/src/vnfbench", guide.Root(t))
 	repository.Git(t, runs, "init", "--quiet", "--initial-branch=main")
 	repository.Git(t, runs, "add", ".")
 	repository.Git(t, runs, "commit", "--quiet", "--message", "Runs")
 	repository.Git(t, runs, "remote", "add", "origin", remote)
 	repository.Git(t, runs, "push", "--quiet", "--set-upstream", "origin", "main")
-	return router, runs, remote
+	return router, runs, remote, commands
 }
 
 // build returns the objects of a folder of a repository.
@@ -69,7 +72,7 @@ func build(t *testing.T, repository, folder string) string {
 
 // TestNightlyPage runs the commands in one shell, in a repository with config/gitops and nothing else of the project.
 func TestNightlyPage(t *testing.T) {
-	firewall, runs, remote := repositories(t)
+	firewall, runs, remote, _ := repositories(t)
 	text, err := os.ReadFile(filepath.Join(runs, nightly))
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +90,8 @@ func TestNightlyPage(t *testing.T) {
 	const put, machine = "Put it into Git", "A vendor's machine"
 	commands.Together(t, []guide.Block{{Heading: put}, {Heading: put, Index: 1}, {Heading: machine}, {Heading: machine, Index: 1}, {Heading: "Keep and notify"}},
 		"~/src/my-firewall", firewall, "~/src/vyos", firewall)
-	commands.Whole(t, "What you see 0: needs a cluster")
+	const flux = "needs a cluster: make e2e-flux"
+	commands.Whole(t, "With Flux, who may bring an image 0: "+flux, "What you see 0: "+flux, "What you see 1: "+flux, "How to read it 0: "+flux)
 
 	revision := repository.Git(t, firewall, "rev-parse", "--short=8", "HEAD")
 	suites := build(t, runs, "config/gitops/bench")
@@ -99,8 +103,8 @@ func TestNightlyPage(t *testing.T) {
 	if got := strings.Count(suites, "revision: "+revision) + strings.Count(suites, fmt.Sprintf("revision: %q", revision)); got != 2 {
 		t.Errorf("%d suites have the revision %s, want 2:\n%s", got, revision, suites)
 	}
-	if flux := build(t, runs, "config/gitops/flux"); !strings.Contains(flux, "name: vnfbench-suites") {
-		t.Errorf("Flux does not follow the suites:\n%s", flux)
+	if follows := build(t, runs, "config/gitops/flux"); !strings.Contains(follows, "name: vnfbench-suites") {
+		t.Errorf("Flux does not follow the suites:\n%s", follows)
 	}
 	if release := build(t, runs, "config/gitops/flux/operator"); !strings.Contains(release, "results:\n      enabled: true") {
 		t.Errorf("the archive is not there:\n%s", release)
@@ -111,8 +115,7 @@ func TestNightlyPage(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
-	router, runs, remote := repositories(t)
-	commands := guide.Open(t, page, runs)
+	router, runs, remote, commands := repositories(t)
 	commands.Run(t, "Measure again", 0, "~/src/my-router", router)
 	name := "name: router-" + repository.Git(t, router, "rev-parse", "--short=8", "HEAD")
 	built := build(t, runs, "config/gitops/bench")
