@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"vnfbench.io/operator/api/v1alpha1"
-	"vnfbench.io/test/e2e/repository"
 )
 
 const (
@@ -39,23 +38,27 @@ func TestArgoCD(t *testing.T) {
 		t.Skip("NOT RUN: no Argo CD was tried: make e2e-argocd")
 	}
 	a := newArgoCD(t)
-	inOrder(t, a.diagnose,
+	if !inOrder(t, a.diagnose,
 		part{"InstallsAndMeasures", a.installs},
 		part{"IsDegradedByTheVerdict", a.isDegradedByTheVerdict},
 		part{"IsHealthyWithoutTheFailedRun", a.isHealthyWithoutTheFailedRun},
 		part{"DoesNotWaitForAnOldRun", a.doesNotWait},
+		part{"RefusesWhatIsNoRun", a.refusesABinding},
 		part{"MeasuresAnotherImage", a.measuresAnotherImage},
-	)
+	) {
+		return
+	}
+	a.gitops.Whole(t, "Flux 0: needs Flux: make e2e-flux", "Flux 1: needs Flux: make e2e-flux", "Notifications 0: needs Flux: make e2e-flux")
+	a.nightly.Whole(t, "Put it into Git 1: make e2e-flux", "With Flux, who may bring an image 0: needs Flux: make e2e-flux", "What you see 0: no night comes: make e2e-flux",
+		"What you see 1: no night comes: make e2e-flux", "How to read it 0: needs Flux: make e2e-flux", "Keep and notify 0: no night comes: make e2e-flux")
 }
 
 // argoCD is a repository that Argo CD follows.
 type argoCD struct{ *followed }
 
-// newArgoCD makes a repository for Argo CD. At the test's end nothing of it is left in the cluster.
+// newArgoCD makes a repository for Argo CD.
 func newArgoCD(t *testing.T) *argoCD {
 	t.Helper()
-	removeArgoCD(t)
-	t.Cleanup(func() { removeArgoCD(t) })
 	a := &argoCD{newFollowed(t, "Argo CD")}
 	// No night comes while the test runs: it is half a day away.
 	away := time.Now().Add(12 * time.Hour).UTC().Hour()
@@ -79,6 +82,13 @@ type application struct {
 		OperationState struct {
 			Phase   string `json:"phase"`
 			Message string `json:"message"`
+			// SyncResult says what was done with each object.
+			SyncResult struct {
+				Resources []struct {
+					Name    string `json:"name"`
+					Message string `json:"message"`
+				} `json:"resources"`
+			} `json:"syncResult"`
 		} `json:"operationState"`
 		Conditions []struct {
 			Message string `json:"message"`
@@ -268,13 +278,33 @@ func (a *argoCD) doesNotWait(t *testing.T) {
 	a.untilSynced(t, argoCDBench, "Healthy", onceLooked)
 }
 
-// measuresAnotherImage puts the suites into Git, and one of the image of a function next to them, and then commits another image of its function: the
-// suite measures again, and by that image. The operator gets its new images by a commit before: Argo CD does not let the suite wait for it.
+// refusesABinding commits an object that is no run to the runs: the project of the Application permits none of its kind. When the commit is taken
+// back, Argo CD applies the one after it at its next attempt.
+func (a *argoCD) refusesABinding(t *testing.T) {
+	removeIt := a.putsABinding(t)
+	const want = "ClusterRoleBinding is not permitted in project " + argoCDBench
+	refused := a.until(t, argoCDBench, onceLooked, "refusing the binding", func(app *application) bool {
+		return strings.Contains(app.refusal(), want)
+	})
+	t.Logf("%s", refused.refusal())
+	removeIt()
+	a.untilSynced(t, argoCDBench, "Healthy", stepTimeout)
+}
+
+// refusal returns what Argo CD says of the binding that it does not apply.
+func (a *application) refusal() string {
+	for _, r := range a.Status.OperationState.SyncResult.Resources {
+		if strings.HasPrefix(r.Name, bindingName) {
+			return r.Message
+		}
+	}
+	return ""
+}
+
+// measuresAnotherImage puts the suites into Git, and one of an image next to them, and then commits another image: the suite measures again, and by that image.
 func (a *argoCD) measuresAnotherImage(t *testing.T) {
 	a.nightly.Run(t, "Put it into Git", 0, "kubectl apply -k config/gitops/flux ", ": ")
-	a.write(t, imageSuiteFile, imageSuite)
-	a.nightly.Run(t, "A vendor's machine", 0)
-	a.look(t)
+	a.putsAnImage(t)
 	a.untilExecuted(t, "vyos-1")
 	a.untilSays(t, "BenchmarkSuite", "nightly", "Healthy", func() metav1.Condition {
 		c := a.verdictOf(t, "nightly")
@@ -284,28 +314,9 @@ func (a *argoCD) measuresAnotherImage(t *testing.T) {
 		return c
 	})
 	before := a.imageOf(t, "vyos-1")
-
-	installed := fmt.Sprintf("tag: %q", a.tag)
-	after := a.anotherImage(t)
-	a.edit(t, "config/gitops/argocd/apps/operator.yaml", installed, fmt.Sprintf("tag: %q", a.tag))
-	a.push(t, "Install another image")
-	a.look(t)
-	a.untilSynced(t, argoCDRoot, "Healthy", 2*stepTimeout)
-	a.until(t, argoCDOperator, 2*stepTimeout, "healthy with "+a.tag, func(app *application) bool {
-		return app.syncedTo(a.commit(t)) && app.Status.Health.Status == "Healthy" && a.operatorHas(t, a.tag)
-	})
-	repository.Git(t, a.router, "commit", "--quiet", "--allow-empty", "--message", "Another router")
-	a.nightly.Run(t, "A vendor's machine", 1, "TAG=1.6", "TAG="+a.tag, "~/src/vyos", a.router)
-	a.look(t)
+	a.putsAnotherImage(t)
 	a.untilExecuted(t, "vyos-2")
-	a.measuredAnother(t, before, after)
-}
-
-// operatorHas reports whether the operator's Deployment has images of that tag and runs them.
-func (a *argoCD) operatorHas(t *testing.T, tag string) bool {
-	t.Helper()
-	out, code := command(t, os.Getenv("LAB"), "kubectl", "--", "-n", "vnfbench-system", "get", "deployments", "-o", "jsonpath={.items[*].spec.template.spec.containers[*].image}")
-	return code == 0 && strings.Contains(out, "manager:"+tag)
+	a.measuredAnother(t, before)
 }
 
 // untilExecuted waits until an execution of the suite has succeeded, and Argo CD has applied the last commit and says so.
@@ -339,19 +350,18 @@ func (a *argoCD) diagnose(t *testing.T) {
 	diagnose(t.Logf, benchNamespace)
 }
 
-// removeArgoCD removes what the repository has brought into the cluster: first what looks at it, then the runs, the Testbed, which takes an
-// operator, and at last the operator. Its Application has no finalizer in the manifests, by which Argo CD deletes what it has applied. The
-// scripts of health go too, so that the next test finds none but those that it brings.
-func removeArgoCD(t *testing.T) {
+// stopArgoCD removes what makes the runs and the suites. Its Applications have no finalizer in the manifests, by which Argo CD deletes what it has applied.
+func stopArgoCD(t *testing.T) {
 	t.Helper()
 	remove(t, argoCDNamespace, argoCDApplication.Kind, argoCDRoot, argoCDBench)
-	remove(t, argoCDNamespace, "namespace", benchNamespace)
+	remove(t, argoCDNamespace, "appprojects.argoproj.io", argoCDBench)
+}
+
+// removeArgoCDOperator removes the operator, when nothing needs it. The scripts of health go too, so that the next test finds none but those
+// that it brings.
+func removeArgoCDOperator(t *testing.T) {
+	t.Helper()
 	ctx := context.Background() // also after the test's end
-	testbed := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Name: "lab"}}
-	if err := client.IgnoreNotFound(cluster.Delete(ctx, testbed)); err != nil && !meta.IsNoMatchError(err) {
-		t.Errorf("deleting the Testbed: %v", err)
-	}
-	awaitTestbedGone(t)
 	operator := &unstructured.Unstructured{}
 	operator.SetGroupVersionKind(argoCDApplication)
 	operator.SetNamespace(argoCDNamespace)
@@ -362,7 +372,7 @@ func removeArgoCD(t *testing.T) {
 	}
 	remove(t, argoCDNamespace, argoCDApplication.Kind, argoCDOperator)
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: argoCDNamespace, Name: "argocd-cm"}}
-	if err := cluster.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"data": null}`))); err != nil {
+	if err := client.IgnoreNotFound(cluster.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"data": null}`)))); err != nil {
 		t.Errorf("removing the scripts of health: %v", err)
 	}
 }

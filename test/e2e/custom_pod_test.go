@@ -23,6 +23,12 @@ const testpmdImage = "localhost/vnfbench-test/dpdk-testpmd:1"
 // the operator, nothing of this project is in it.
 func testpmd(t *testing.T) {
 	t.Helper()
+	testpmdAs(t, testpmdImage)
+}
+
+// testpmdAs does so under another name, which is a part of the image's content.
+func testpmdAs(t *testing.T, name string) {
+	t.Helper()
 	if out, err := exec.Command("../scripts/prerequisites.sh", "testpmd").CombinedOutput(); err != nil {
 		t.Fatalf("prerequisites.sh testpmd: %v: %s", err, out)
 	}
@@ -54,7 +60,7 @@ func testpmd(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "run")
 	must(t, os.WriteFile(folder, nil, 0o600))
 	archive := filepath.Join(t.TempDir(), "testpmd.tar")
-	arguments := append([]string{"image", "--tag", testpmdImage, "--out", archive, "--entrypoint", `["/usr/bin/dpdk-testpmd"]`, "--user", "0:0", folder + ":/var/run/.keep"}, files...)
+	arguments := append([]string{"image", "--tag", name, "--label", "org.opencontainers.image.ref.name=" + name, "--out", archive, "--entrypoint", `["/usr/bin/dpdk-testpmd"]`, "--user", "0:0", folder + ":/var/run/.keep"}, files...)
 	for _, arguments := range [][]string{arguments, {"load", archive}} {
 		if out, err := exec.Command(os.Getenv("LAB"), arguments...).CombinedOutput(); err != nil {
 			t.Fatalf("lab %s: %v: %s", arguments[0], err, out)

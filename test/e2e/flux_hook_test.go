@@ -49,12 +49,12 @@ func (h *hook) about(name, text string) []hookEvent {
 	return found
 }
 
-// until waits for such a failure, and returns its message.
-func (h *hook) until(t *testing.T, name, text string) string {
+// until waits for such a failure after the first ones, of which there are known, and returns its message.
+func (h *hook) until(t *testing.T, name, text string, known int) string {
 	t.Helper()
 	for deadline := time.Now().Add(onceLooked); ; time.Sleep(time.Second) {
-		if found := h.about(name, text); len(found) > 0 {
-			return found[0].Message
+		if found := h.about(name, text); len(found) > known {
+			return found[known].Message
 		}
 		if time.Now().After(deadline) {
 			h.lock.Lock()

@@ -12,6 +12,11 @@ import (
 	"vnfbench.io/operator/api/v1alpha1"
 )
 
+// fluxKustomization is the kind of what Flux applies from a folder, and fluxKustomizations its name for kubectl.
+var fluxKustomization = schema.GroupVersionKind{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"}
+
+const fluxKustomizations = "kustomizations.kustomize.toolkit.fluxcd.io"
+
 // kustomization is what the test looks at of one.
 type kustomization struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
@@ -43,7 +48,7 @@ func (k *kustomization) String() string {
 func (f *flux) kustomization(t *testing.T, name string) *kustomization {
 	t.Helper()
 	k := &kustomization{}
-	lookUp(t, schema.GroupVersionKind{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"}, fluxNamespace, name, k)
+	lookUp(t, fluxKustomization, fluxNamespace, name, k)
 	return k
 }
 
@@ -76,17 +81,18 @@ func (f *flux) diagnose(t *testing.T) {
 	diagnose(t.Logf, benchNamespace)
 }
 
-// removeFlux removes what the repository has brought into the cluster: first what looks at it, then the runs, the Testbed, which takes an
-// operator, and at last the operator.
-func removeFlux(t *testing.T) {
+// stopFlux removes what calls the web hook, and what makes the runs and the suites.
+func stopFlux(t *testing.T) {
 	t.Helper()
-	const kustomizations = "kustomizations.kustomize.toolkit.fluxcd.io"
 	remove(t, fluxNamespace, "alerts.notification.toolkit.fluxcd.io,providers.notification.toolkit.fluxcd.io", "vnfbench")
-	remove(t, fluxNamespace, kustomizations, fluxSuites, fluxRuns)
-	remove(t, fluxNamespace, "namespace", benchNamespace)
-	remove(t, fluxNamespace, kustomizations, "vnfbench-testbed")
-	awaitTestbedGone(t)
-	remove(t, fluxNamespace, kustomizations, "vnfbench-operator")
+	remove(t, fluxNamespace, "secret", "vnfbench-hook")
+	remove(t, fluxNamespace, fluxKustomizations, fluxSuites, fluxRuns)
+}
+
+// removeFluxOperator removes the operator and the repository, when nothing needs them.
+func removeFluxOperator(t *testing.T) {
+	t.Helper()
+	remove(t, fluxNamespace, fluxKustomizations, "vnfbench-operator")
 	remove(t, fluxNamespace, "helmreleases.helm.toolkit.fluxcd.io", "vnfbench")
 	remove(t, fluxNamespace, "gitrepositories.source.toolkit.fluxcd.io", "vnfbench")
 }

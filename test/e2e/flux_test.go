@@ -1,9 +1,13 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +27,9 @@ const (
 	fluxRuns, fluxSuites = "vnfbench-runs", "vnfbench-suites"
 	// regressionLimit is how long an execution of six runs and the confirmation of a fall may take. A verdict takes 11 runs with a value; two
 	// unchanged executions have twelve, of which some may be in doubt on a busy machine.
-	regressionLimit = 25 * time.Minute
+	regressionLimit = 12 * time.Minute
+	// beforeNight is the least time from the commit of a night's schedule to the night.
+	beforeNight = 3 * time.Minute
 )
 
 // TestFlux lets Flux's own controllers follow a repository with config/gitops, by the commands of docs/how-to/gitops.md
@@ -33,30 +39,34 @@ func TestFlux(t *testing.T) {
 		t.Skip("NOT RUN: no Flux was tried: make e2e-flux")
 	}
 	f := newFlux(t)
-	inOrder(t, f.diagnose,
+	if !inOrder(t, f.diagnose,
 		part{"InstallsAndMeasures", f.installs},
 		part{"FailsWithTheVerdict", f.failsWithTheVerdict},
 		part{"DoesNotWaitForAnOldRun", f.doesNotWait},
+		part{"RefusesWhatIsNoRun", f.refusesABinding},
 		part{"MeasuresAnotherImage", f.measuresAnotherImage},
 		part{"NotifiesOfARegression", f.notifies},
 		part{"PassesWhenItIsAccepted", f.passesWhenAccepted},
 		part{"KeepsWhatANightLeaves", f.keepsNights},
-	)
+	) {
+		return
+	}
+	f.gitops.Whole(t, "Argo CD 0: needs Argo CD: make e2e-argocd", "Argo CD 1: needs Argo CD: make e2e-argocd")
+	f.nightly.Whole(t)
 }
 
-// flux is a repository that Flux follows.
+// flux is a repository that Flux follows, and the web hook that it calls, with its URL.
 type flux struct {
 	*followed
 	hook *hook
+	url  string
 }
 
-// newFlux makes a repository for Flux, with the address of the web hook. At the test's end nothing of it is left in the cluster.
+// newFlux makes a repository for Flux.
 func newFlux(t *testing.T) *flux {
 	t.Helper()
-	removeFlux(t)
-	t.Cleanup(func() { removeFlux(t) })
-	f := &flux{newFollowed(t, "Flux"), &hook{}}
-	f.edit(t, "config/gitops/flux/notification.yaml", "https://hooks.example.com", serve(t, f.hook))
+	f := &flux{followed: newFollowed(t, "Flux"), hook: &hook{}}
+	f.url = serve(t, f.hook)
 	f.publish(t)
 	return f
 }
@@ -79,7 +89,7 @@ func (f *flux) installs(t *testing.T) {
 		t.Errorf("the Kustomization has applied %s, want commit %s", k.Status.LastAppliedRevision, f.commit(t))
 	}
 	t.Logf("run accepted at %s, Kustomization ready at %s: %s", verdict.LastTransitionTime.Format(time.TimeOnly), ready.LastTransitionTime.Format(time.TimeOnly), ready.Message)
-	f.gitops.Run(t, "Notifications", 0)
+	f.gitops.Run(t, "Notifications", 0, "https://hooks.example.com", f.url)
 }
 
 // failsWithTheVerdict commits a threshold that no router at this load keeps, and of which no doubt about delays says anything: frames have to be lost.
@@ -97,7 +107,7 @@ func (f *flux) failsWithTheVerdict(t *testing.T) {
 	}
 	t.Logf("run %s at %s, Kustomization %s at %s: %s", condition(run, v1alpha1.ConditionSucceeded).Reason, condition(run, v1alpha1.ConditionSucceeded).LastTransitionTime.Format(time.TimeOnly),
 		ready.Reason, ready.LastTransitionTime.Format(time.TimeOnly), ready.Message)
-	f.hook.until(t, fluxRuns, name)
+	f.hook.until(t, fluxRuns, name, 0)
 	// The run that has left Git is still there, with its results.
 	if old := getRun(t, benchNamespace, "router-0a1b2c3d"); len(old.Status.Results) == 0 {
 		t.Errorf("the run that has left Git has no results")
@@ -132,72 +142,114 @@ func (f *flux) doesNotWait(t *testing.T) {
 	f.until(t, fluxRuns, onceLooked, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
 }
 
-// measuresAnotherImage puts the suites into Git, and one of the image of a function next to them, and then commits another image of its function: the suite measures again, and by that image.
-func (f *flux) measuresAnotherImage(t *testing.T) {
-	f.nightly.Run(t, "Put it into Git", 0)
-	f.write(t, imageSuiteFile, imageSuite)
-	f.nightly.Run(t, "A vendor's machine", 0)
-	f.look(t)
-	f.until(t, fluxSuites, stepTimeout, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
-	before := f.imageOf(t, "vyos-1")
-
-	after := f.anotherImage(t)
-	repository.Git(t, f.router, "commit", "--quiet", "--allow-empty", "--message", "Another router")
-	f.nightly.Run(t, "A vendor's machine", 1, "TAG=1.6", "TAG="+f.tag, "~/src/vyos", f.router,
-		`(containerDisk: registry.example/vyos:)`, `(^ +tag: )`, "suites/vyos.yaml\n", "suites/vyos.yaml config/gitops/flux/operator/release.yaml\n")
-	f.look(t)
-	f.until(t, fluxSuites, 2*stepTimeout, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
-	f.measuredAnother(t, before, after)
+// refusesABinding commits an object that is no run to the runs: Flux applies them by an account that may make runs and suites alone.
+func (f *flux) refusesABinding(t *testing.T) {
+	removeIt := f.putsABinding(t)
+	k := f.until(t, fluxRuns, onceLooked, "failed", func(k *kustomization) bool { return k.failedOf(f.commit(t)) })
+	ready := k.condition("Ready")
+	for _, want := range []string{"ClusterRoleBinding/" + bindingName, "forbidden", "system:serviceaccount:" + fluxNamespace + ":vnfbench-bench"} {
+		if ready.Reason != "ReconciliationFailed" || !strings.Contains(ready.Message, want) {
+			t.Errorf("the Kustomization has %s: %s, want ReconciliationFailed with %q", ready.Reason, ready.Message, want)
+		}
+	}
+	t.Logf("Kustomization %s: %s", ready.Reason, ready.Message)
+	removeIt()
+	f.until(t, fluxRuns, onceLooked, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
 }
 
-// notifies lets two nights pass, and commits ten times as many rules: the night after that finds the regression, the Kustomization fails, and the
-// web hook is called, and not before.
+// measuresAnotherImage puts the suites into Git, and one of an image next to them, and then commits another image: the suite measures again, and by that image.
+func (f *flux) measuresAnotherImage(t *testing.T) {
+	f.nightly.Run(t, "Put it into Git", 0)
+	f.nightly.Run(t, "With Flux, who may bring an image", 0)
+	f.putsAnImage(t)
+	f.until(t, fluxSuites, stepTimeout, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
+	before := f.imageOf(t, "vyos-1")
+	f.putsAnotherImage(t)
+	f.until(t, fluxSuites, stepTimeout, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
+	f.measuredAnother(t, before)
+}
+
+// notifies lets two nights pass, and commits ten times as many rules: the night after that finds the regression. No commit comes then, so that the
+// Kustomization was ready before the night. It fails and the web hook is called when Flux looks, and not before.
 func (f *flux) notifies(t *testing.T) {
 	// The lab does other things meanwhile, and the margin that the file allows takes a machine that does not.
-	f.edit(t, nightlyFile, "marginPercent: 5", "marginPercent: 20")
+	f.edit(t, nightlyFile, "marginPercent: 5", "marginPercent: 20", "timeZone: Europe/Berlin", "timeZone: UTC")
 	for range 2 {
-		f.night(t)
-		f.until(t, fluxSuites, regressionLimit, "ready", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
+		f.night(t, metav1.ConditionTrue)
 	}
 	f.edit(t, nightlyFile, "rules: 300", "rules: 3000")
 	repository.Git(t, f.router, "commit", "--quiet", "--allow-empty", "--message", "More rules")
 	f.nightly.Run(t, "Put it into Git", 1, "~/src/my-firewall", f.router)
-	f.look(t)
-	f.until(t, fluxSuites, onceLooked, "ready before the night", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
-	if early := f.hook.about(fluxSuites, ""); len(early) > 0 {
-		t.Fatalf("the web hook got failures before there was one: %v", early)
-	}
-	night := f.night(t)
-	k := f.until(t, fluxSuites, regressionLimit, "judged", func(k *kustomization) bool { return k.failedOf(f.commit(t)) || k.readyOf(f.commit(t)) })
+	night := f.night(t, metav1.ConditionFalse)
 	suite := f.nightlySuite(t)
 	c := meta.FindStatusCondition(suite.Status.Conditions, v1alpha1.ConditionSucceeded)
 	if c == nil || c.Reason != v1alpha1.ReasonRegressionFound {
-		t.Fatalf("the Kustomization has %s, and the suite %v, want %s: %+v", k, c, v1alpha1.ReasonRegressionFound, suite.Status.Regression)
+		t.Fatalf("the suite has %v, want %s: %+v", c, v1alpha1.ReasonRegressionFound, suite.Status.Regression)
 	}
 	if last := suite.Status.LastExecution; last.Name != night || last.Trigger != v1alpha1.TriggerSchedule || last.Revision != f.revision(t) {
 		t.Errorf("the last execution is %+v, want %s of the schedule and revision %s", last, night, f.revision(t))
 	}
-	t.Logf("suite: %s\nKustomization: %s\nweb hook: %s", c.Message, k, f.hook.until(t, fluxSuites, "BenchmarkSuite/"+benchNamespace+"/nightly"))
+	if k := f.kustomization(t, fluxSuites); !k.readyOf(f.commit(t)) {
+		t.Fatalf("Flux has not looked since the night, and the Kustomization is not ready: %s", k)
+	}
+	if early := f.hook.about(fluxSuites, ""); len(early) > 0 {
+		t.Fatalf("the web hook got failures before Flux has looked: %v", early)
+	}
+	f.nightly.Run(t, "How to read it", 0)
+	k := f.until(t, fluxSuites, onceLooked, "failed", func(k *kustomization) bool { return k.failedOf(f.commit(t)) })
+	t.Logf("suite: %s\nKustomization: %s\nweb hook: %s", c.Message, k, f.hook.until(t, fluxSuites, "BenchmarkSuite/"+benchNamespace+"/nightly", 0))
+	f.showsTheRegression(t)
 }
 
-// night makes each minute a night until one has begun, and returns the name of its execution.
-func (f *flux) night(t *testing.T) string {
+// showsTheRegression runs the commands by which the page shows a suite and writes its JUnit file.
+func (f *flux) showsTheRegression(t *testing.T) {
 	t.Helper()
-	const daily, now = `schedule: "0 1 * * *"`, `schedule: "* * * * *"`
+	out, err := f.nightly.Try(t, "What you see", 0)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Errorf("the plugin ends with %v for a suite that its gate fails, want exit code 1:\n%s", err, out)
+	}
+	f.nightly.Run(t, "What you see", 1)
+	file := filepath.Join(f.work, "junit.xml")
+	junit, err := os.ReadFile(file)
+	must(t, err)
+	if !strings.Contains(string(junit), "<failure") {
+		t.Errorf("the JUnit file has no failure:\n%.4000s", junit)
+	}
+	must(t, os.Remove(file))
+}
+
+// nightlySchedule is the line of the suite's schedule.
+var nightlySchedule = regexp.MustCompile(`schedule: ".*"`)
+
+// night commits a night that comes in some minutes, waits until the suite has that outcome after it, and returns the name of its execution.
+// The Kustomization is ready before the night, so that Flux does not wait for its outcome.
+func (f *flux) night(t *testing.T, outcome metav1.ConditionStatus) string {
+	t.Helper()
 	var before string
 	if last := f.nightlySuite(t).Status.LastExecution; last != nil {
 		before = last.Name
 	}
-	f.edit(t, nightlyFile, daily, now)
-	f.push(t, "A night takes a minute")
+	text, err := os.ReadFile(filepath.Join(f.work, nightlyFile))
+	must(t, err)
+	at := time.Now().UTC().Add(beforeNight + time.Minute).Truncate(time.Minute)
+	f.write(t, nightlyFile, nightlySchedule.ReplaceAllString(string(text), fmt.Sprintf(`schedule: "%d %d * * *"`, at.Minute(), at.Hour())))
+	f.push(t, "A night at "+at.Format(time.TimeOnly))
 	f.look(t)
-	night := untilStored(t, benchNamespace, "nightly", 2*onceLooked, "executed at night", func(s *v1alpha1.BenchmarkSuite) bool {
+	f.until(t, fluxSuites, onceLooked, "ready before the night", func(k *kustomization) bool { return k.readyOf(f.commit(t)) })
+	if time.Now().After(at) {
+		t.Fatalf("the Kustomization was not ready before the night at %s", at)
+	}
+	state := func(s *v1alpha1.BenchmarkSuite) string {
+		return fmt.Sprintf("%+v\n%s", s.Status, f.kustomization(t, fluxSuites))
+	}
+	began := untilStored(t, benchNamespace, "nightly", time.Until(at)+onceLooked, "executed at night", func(s *v1alpha1.BenchmarkSuite) bool {
 		return s.Status.LastExecution != nil && s.Status.LastExecution.Name != before
-	}, func(*v1alpha1.BenchmarkSuite) string { return f.kustomization(t, fluxSuites).String() }).Status.LastExecution.Name
-	f.edit(t, nightlyFile, now, daily)
-	f.push(t, "A night takes a day")
-	f.look(t)
-	return night
+	}, state)
+	untilStored(t, benchNamespace, "nightly", regressionLimit, "judged as wanted", func(s *v1alpha1.BenchmarkSuite) bool {
+		return conditionOf(s.Status.Conditions, v1alpha1.ConditionSucceeded).Status == outcome
+	}, state)
+	return began.Status.LastExecution.Name
 }
 
 func (f *flux) nightlySuite(t *testing.T) *v1alpha1.BenchmarkSuite {
@@ -209,12 +261,14 @@ func (f *flux) nightlySuite(t *testing.T) *v1alpha1.BenchmarkSuite {
 	return suite
 }
 
-// passesWhenAccepted commits that the regression is wanted. No other commit has made the Kustomization ready.
+// passesWhenAccepted commits that the regression is wanted. No other commit has made the Kustomization ready, and Flux notifies again.
 func (f *flux) passesWhenAccepted(t *testing.T) {
+	known := len(f.hook.about(fluxSuites, ""))
 	f.write(t, "README.md", "Nothing that is measured.\n")
 	f.push(t, "A commit that accepts nothing")
 	f.look(t)
 	f.until(t, fluxSuites, 2*onceLooked, "failed", func(k *kustomization) bool { return k.failedOf(f.commit(t)) })
+	f.hook.until(t, fluxSuites, "", known)
 	f.edit(t, nightlyFile, "acknowledgements: []", fmt.Sprintf("acknowledgements: [{kind: Accepted, revision: %q, note: The rules are wanted}]", f.revision(t)))
 	f.push(t, "Accept the rules")
 	f.look(t)

@@ -26,6 +26,8 @@ import (
 const (
 	gitopsPage  = "docs/how-to/gitops.md"
 	nightlyPage = "docs/how-to/nightly-regression.md"
+	// copyHeading is that of the commands that make the repository.
+	copyHeading = "Run benchmarks from Git"
 	// benchNamespace is that of the runs of config/gitops.
 	benchNamespace = "bench"
 	// onceLooked is how long a tool takes at most to apply a commit after it was asked to look. It has to be shorter than
@@ -39,9 +41,10 @@ type part struct {
 	run  func(*testing.T)
 }
 
-// inOrder runs parts until one fails, which it diagnoses. Those that -run leaves out are not run.
-func inOrder(t *testing.T, diagnose func(*testing.T), parts ...part) {
+// inOrder runs parts until one fails, which it diagnoses, and reports whether all were run. Those that -run leaves out are not run.
+func inOrder(t *testing.T, diagnose func(*testing.T), parts ...part) bool {
 	t.Helper()
+	count := 0
 	for _, p := range parts {
 		began, ran := time.Now(), false
 		passed := t.Run(p.name, func(t *testing.T) {
@@ -57,11 +60,16 @@ func inOrder(t *testing.T, diagnose func(*testing.T), parts ...part) {
 			t.Logf("%s: NOT RUN", p.name)
 			continue
 		}
+		count++
 		t.Logf("%s: passed %t after %s", p.name, passed, time.Since(began).Round(time.Second))
 		if !passed {
 			t.Fatalf("what comes after %s needs it", p.name)
 		}
 	}
+	if count == 0 {
+		t.Fatal("no part was run: -run names none of them")
+	}
+	return count == len(parts)
 }
 
 // followed is a repository with config/gitops that a tool follows.
@@ -73,34 +81,36 @@ type followed struct {
 	work, remote, router string
 	gitops               *guide.Guide
 	nightly              *guide.Guide
-	// tag is that of the images of the installation.
-	tag string
 }
 
-// newFollowed makes the files of a repository with config/gitops, and sets the address at which the cluster gets them once they are published.
+// newFollowed makes the files of a repository by the commands of the page, and sets the address at which the cluster gets them once they are
+// published. At the test's end nothing of it is left in the cluster, and before it nothing of a test that ended in the middle.
 func newFollowed(t *testing.T, tool string) *followed {
 	t.Helper()
-	repository.Isolate(t)
-	root := t.TempDir()
-	f := &followed{tool: tool, work: t.TempDir(), remote: filepath.Join(root, "lab", "vnfbench"), router: t.TempDir(), tag: os.Getenv("VNFBENCH_IMAGE_TAG")}
-	if f.tag == "" {
+	tag := os.Getenv("VNFBENCH_IMAGE_TAG")
+	if tag == "" {
 		t.Fatal("VNFBENCH_IMAGE_TAG is not set: run this test by its target of make, which loads the images")
 	}
+	removeFollowed(t)
+	t.Cleanup(func() { removeFollowed(t) })
+	repository.Isolate(t)
+	root := t.TempDir()
+	f := &followed{tool: tool, work: t.TempDir(), remote: filepath.Join(root, "lab", "vnfbench"), router: t.TempDir()}
 	repository.Git(t, root, "init", "--quiet", "--bare", "--initial-branch=main", f.remote)
 	source := serve(t, gitServer(t, root))
-	for _, path := range []string{"config/gitops", "config/samples", "charts/vnfbench", "docs/how-to"} {
-		must(t, os.CopyFS(filepath.Join(f.work, path), os.DirFS(filepath.Join(guide.Root(t), path))))
-	}
-	for _, path := range []string{"flux/source.yaml", "argocd/root.yaml", "argocd/apps/operator.yaml", "argocd/apps/bench.yaml"} {
+	const pages = "docs/how-to"
+	must(t, os.CopyFS(filepath.Join(f.work, pages), os.DirFS(filepath.Join(guide.Root(t), pages))))
+	f.gitops, f.nightly = guide.Open(t, gitopsPage, f.work), guide.Open(t, nightlyPage, f.work)
+	f.gitops.Run(t, copyHeading, 0, "~/src/vnfbench", guide.Root(t))
+	for _, path := range []string{"flux/source.yaml", "argocd/root.yaml", "argocd/apps/operator.yaml", "argocd/apps/bench.yaml", "argocd/apps/project.yaml"} {
 		f.edit(t, "config/gitops/"+path, "https://git.example.com", source)
 	}
 	for _, path := range []string{"flux/operator/release.yaml", "argocd/apps/operator.yaml"} {
-		f.edit(t, "config/gitops/"+path, "registry.example.com/lab", "localhost", `"0.1.0"`, fmt.Sprintf("%q", f.tag))
+		f.edit(t, "config/gitops/"+path, "registry.example.com/lab", "localhost", `"0.1.0"`, fmt.Sprintf("%q", tag))
 	}
 	// The delay that the sample allows takes a machine that does nothing else.
 	f.edit(t, "config/gitops/bench/runs/router.yaml", "atMost: 10000000}", "atMost: 1000000000}")
 	repository.Git(t, f.router, "init", "--quiet")
-	f.gitops, f.nightly = guide.Open(t, gitopsPage, f.work), guide.Open(t, nightlyPage, f.work)
 	return f
 }
 
@@ -118,23 +128,72 @@ func (f *followed) publish(t *testing.T) {
 const (
 	nightlyFile    = "config/gitops/bench/suites/nightly.yaml"
 	imageSuiteFile = "config/gitops/bench/suites/vyos.yaml"
+	// machineHeading is that of the commands that put it there and change its image.
+	machineHeading = "A vendor's machine"
 )
 
-// imageSuite measures the image that the installation has for its functions. Its first line and its subject are those that the commands of the page change.
-const imageSuite = `apiVersion: vnfbench.io/v1alpha1
+// vendorImage is the image of the page's machine, without its tag. The tests give testpmd's this name: an image that is not the project's.
+const vendorImage = "registry.example/vyos:"
+
+// imageSuite measures that image as a container. Its line of the image and its subject are those that the commands of the page change, and its
+// chain is that of a sample.
+func imageSuite(t *testing.T) string {
+	t.Helper()
+	sample, err := os.ReadFile(filepath.Join(guide.Root(t), "config/samples/custom-testpmd.yaml"))
+	must(t, err)
+	_, chain, _ := strings.Cut(string(sample), "    chain:\n")
+	chain, _, _ = strings.Cut(chain, "    traffic:\n")
+	for _, change := range [][2]string{{"registry.example/dpdk-testpmd:22.11", vendorImage + "1.5"}, {"readiness: {bootSeconds: 5}", "imagePullPolicy: Never\n        readiness: {bootSeconds: 2}"}} {
+		if !strings.Contains(chain, change[0]) {
+			t.Fatalf("the chain of the sample does not have %q:\n%s", change[0], chain)
+		}
+		chain = strings.Replace(chain, change[0], change[1], 1)
+	}
+	// A suite has its experiment two spaces deeper.
+	chain = "  " + strings.ReplaceAll(strings.TrimSuffix(chain, "\n"), "\n", "\n  ") + "\n"
+	return `apiVersion: vnfbench.io/v1alpha1
 kind: BenchmarkSuite
 metadata: {name: vyos, namespace: bench}
 spec:
   runOn: Revision
   template:
-    subject: {name: router, version: "1.5", revision: "0a1b2c3d"}
+    subject: {name: vyos, version: "1.5", revision: "0a1b2c3d"}
     experiment:
       testbedRef: {name: lab}
-      chain: [{name: r1, function: Router}]
+      startupSeconds: 120
       traffic: {frameBytes: [128]}
       measurements:
-        latency: {trialMilliseconds: 1000, loads: [{name: idle, framesPerSecond: 1000}]}
-`
+        warmUpMilliseconds: 500
+        settleMilliseconds: 2000
+        latency: {trialMilliseconds: 2000, loads: [{name: low, framesPerSecond: 100}]}
+      chain:
+` + chain
+}
+
+// putsAnImage puts the suites of the page into Git, and the one of an image next to them.
+func (f *followed) putsAnImage(t *testing.T) {
+	t.Helper()
+	testpmdAs(t, vendorImage+"1.5")
+	f.write(t, imageSuiteFile, imageSuite(t))
+	f.nightly.Run(t, machineHeading, 0)
+	f.look(t)
+}
+
+// putsAnotherImage commits the next image and its revision by the commands of the page.
+func (f *followed) putsAnotherImage(t *testing.T) {
+	t.Helper()
+	testpmdAs(t, vendorImage+"1.6")
+	repository.Git(t, f.router, "commit", "--quiet", "--allow-empty", "--message", "Another version")
+	f.nightly.Run(t, machineHeading, 1, "containerDisk", "image", "~/src/vyos", f.router)
+	text, err := os.ReadFile(filepath.Join(f.work, imageSuiteFile))
+	must(t, err)
+	for _, want := range []string{"image: " + vendorImage + "1.6\n", `version: "1.6", revision: "` + f.revision(t) + `"`} {
+		if strings.Count(string(text), want) != 1 {
+			t.Errorf("after the commands of the page, the suite has not %q once:\n%s", want, text)
+		}
+	}
+	f.look(t)
+}
 
 // imageOf returns the image of the function of an execution that has succeeded.
 func (f *followed) imageOf(t *testing.T, execution string) string {
@@ -147,7 +206,7 @@ func (f *followed) imageOf(t *testing.T, execution string) string {
 }
 
 // measuredAnother checks that the suite measured again, by another image of its function, and of which revision.
-func (f *followed) measuredAnother(t *testing.T, before, image string) {
+func (f *followed) measuredAnother(t *testing.T, before string) {
 	t.Helper()
 	now := f.imageOf(t, "vyos-2")
 	if now == before {
@@ -158,31 +217,7 @@ func (f *followed) measuredAnother(t *testing.T, before, image string) {
 	if last := suite.Status.LastExecution; last == nil || last.Name != "vyos-2" || last.Revision != f.revision(t) {
 		t.Errorf("the last execution is %+v, want vyos-2 of the new revision", last)
 	}
-	t.Logf("%s: vyos-1 measured %s, vyos-2 %s", image, before, now)
-}
-
-// anotherImage gives the images of the installation another tag, of which the function's differs, and returns its name.
-func (f *followed) anotherImage(t *testing.T) string {
-	t.Helper()
-	old, bin := f.tag, filepath.Join(guide.Root(t), "bin")
-	f.tag = old + "-other"
-	other := filepath.Join(t.TempDir(), "vnf.tar")
-	name := "localhost/vnfbench/vnf:" + f.tag
-	for _, args := range [][]string{
-		{"image", "--tag", name, "--out", other, "--entrypoint", `["/usr/local/bin/vnf"]`, "--user", "0:0", "--label", "org.opencontainers.image.title=other", filepath.Join(bin, "vnf") + ":/usr/local/bin/vnf"},
-		{"load", other},
-	} {
-		if out, code := command(t, os.Getenv("LAB"), args...); code != 0 {
-			t.Fatalf("lab %s: %s", args[0], out)
-		}
-	}
-	for _, image := range []string{"manager", "measurer", "endpoint", "neighbor", "results"} {
-		from := "localhost/vnfbench/" + image + ":"
-		if out, code := command(t, os.Getenv("LAB"), "shell", "--", "ctr", "--namespace", "k8s.io", "images", "tag", "--force", from+old, from+f.tag); code != 0 {
-			t.Fatalf("tagging %s: %s", from+old, out)
-		}
-	}
-	return name
+	t.Logf("vyos-1 measured %s, vyos-2 %s", before, now)
 }
 
 // measureAgain runs the commands of the page after a commit of what is measured, and returns the name of the new run.
@@ -204,6 +239,34 @@ func (f *followed) revision(t *testing.T) string {
 func (f *followed) look(t *testing.T) {
 	t.Helper()
 	f.gitops.Run(t, f.tool, 1)
+}
+
+// bindingName is how the name of the binding begins that putsABinding commits, and that no tool may apply.
+const bindingName = "not-a-run"
+
+// putsABinding commits what is no run into the folder of the runs: an object that would give rights in the whole cluster. removesIt removes it again.
+func (f *followed) putsABinding(t *testing.T) (removesIt func()) {
+	t.Helper()
+	const folder = "config/gitops/bench/runs/"
+	f.write(t, folder+"binding.yaml", `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: `+bindingName+`}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects:
+- {kind: ServiceAccount, name: default, namespace: bench}
+`)
+	f.edit(t, folder+"kustomization.yaml", "- router.yaml\n", "- router.yaml\n- binding.yaml\n")
+	f.push(t, "What is no run")
+	f.look(t)
+	return func() {
+		if out, code := kubectl(t, "get", "clusterrolebindings", "-o", "name"); code != 0 || strings.Contains(out, bindingName) {
+			t.Errorf("a commit to the runs has made a ClusterRoleBinding, or kubectl fails with code %d:\n%s", code, out)
+		}
+		f.edit(t, folder+"kustomization.yaml", "- binding.yaml\n", "")
+		must(t, os.Remove(filepath.Join(f.work, folder, "binding.yaml")))
+		f.push(t, "Runs alone")
+		f.look(t)
+	}
 }
 
 // edit replaces texts that a file of the work tree must have.
@@ -267,6 +330,45 @@ func remove(t *testing.T, namespace string, args ...string) {
 	cmd := exec.Command(os.Getenv("LAB"), append([]string{"kubectl", "--", "-n", namespace, "delete", "--ignore-not-found", "--timeout=5m"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("deleting %v: %v\n%s", args, err, out)
+	}
+}
+
+// served reports whether the cluster has a kind.
+func served(t *testing.T, kind schema.GroupVersionKind) bool {
+	t.Helper()
+	_, err := cluster.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil && !meta.IsNoMatchError(err) {
+		t.Errorf("looking for the kind %s: %v", kind.Kind, err)
+	}
+	return err == nil
+}
+
+// removeFollowed removes what a repository has brought into the cluster by either tool, whose kinds stay: first what makes the runs and the suites,
+// then these, the Testbed, which takes an operator, and at last the operator.
+func removeFollowed(t *testing.T) {
+	t.Helper()
+	isFlux, isArgoCD := served(t, fluxKustomization), served(t, argoCDApplication)
+	if isFlux {
+		stopFlux(t)
+	}
+	if isArgoCD {
+		stopArgoCD(t)
+	}
+	remove(t, benchNamespace, "namespace", benchNamespace)
+	if isFlux {
+		remove(t, fluxNamespace, fluxKustomizations, "vnfbench-testbed")
+	}
+	testbed := &v1alpha1.Testbed{ObjectMeta: metav1.ObjectMeta{Name: "lab"}}
+	// Also after the test's end.
+	if err := client.IgnoreNotFound(cluster.Delete(context.Background(), testbed)); err != nil && !meta.IsNoMatchError(err) {
+		t.Errorf("deleting the Testbed: %v", err)
+	}
+	awaitTestbedGone(t)
+	if isFlux {
+		removeFluxOperator(t)
+	}
+	if isArgoCD {
+		removeArgoCDOperator(t)
 	}
 }
 

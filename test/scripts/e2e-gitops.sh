@@ -9,17 +9,20 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 tool=$1
 case $tool in
-  flux) name=Flux namespace=flux-system test=TestFlux making=(flux) timeout=60m ;;
-  argocd) name="Argo CD" namespace=argocd test=TestArgoCD making=(argocd --helm "$HELM" --kustomize "$KUSTOMIZE") timeout=30m ;;
+  flux) name=Flux namespace=flux-system test=TestFlux making=(flux) timeout=100m ;;
+  argocd) name="Argo CD" namespace=argocd test=TestArgoCD making=(argocd --helm "$HELM" --kustomize "$KUSTOMIZE") timeout=60m ;;
   *) echo "e2e-gitops.sh: $tool is neither flux nor argocd" >&2; exit 2 ;;
 esac
 unfit=3
 not_run() { echo "e2e-$tool: NOT RUN: $*" >&2; exit $unfit; }
 
-test/scripts/prerequisites.sh go debian || not_run "this machine lacks what is named above"
+test/scripts/prerequisites.sh go debian testpmd || not_run "this machine lacks what is named above"
 # lab up installs what the Debian tree of an image is made with.
-"$MAKE" --no-print-directory lab-up images plugin
 status=0
+"$LAB" up --nodes 1 --hardware=false || status=$?
+[ $status -ne $unfit ] || not_run "there can be no lab here, for the reason above"
+[ $status -eq 0 ] || exit $status
+"$MAKE" --no-print-directory images plugin
 made=$("$LAB" "${making[@]}") || status=$?
 [ $status -ne $unfit ] || not_run "$name cannot be built here, for the reason above"
 [ $status -eq 0 ] || exit $status
