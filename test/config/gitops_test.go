@@ -113,6 +113,30 @@ func fluxAccount(t *testing.T, flux map[string]object) {
 	}
 }
 
+// TestFluxImages checks that the right to bring images, which a page adds, is the account's, and is to create pods alone: it may not change or read them.
+func TestFluxImages(t *testing.T) {
+	var runs kustomize.Kustomization
+	strict(t, built(t, "flux")["Kustomization/flux-system/vnfbench-runs"], &runs)
+	text, err := os.ReadFile(filepath.Join(top, "config/gitops/flux/testbed/images.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := objects(t, text)
+	role, binding := found["Role/bench/vnfbench-bench-images"], found["RoleBinding/bench/vnfbench-bench-images"]
+	if len(found) != 2 || role == nil || binding == nil {
+		t.Fatalf("it has %v", ids(found))
+	}
+	list := func(texts ...any) []any { return texts }
+	want := map[string]any{
+		"rules":    list(map[string]any{"apiGroups": list(""), "resources": list("pods"), "verbs": list("create")}),
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "vnfbench-bench-images"},
+		"subjects": list(map[string]any{"kind": "ServiceAccount", "name": runs.Spec.ServiceAccountName, "namespace": "flux-system"}),
+	}
+	if diff := cmp.Diff(want, map[string]any{"rules": role["rules"], "roleRef": binding["roleRef"], "subjects": binding["subjects"]}); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // fluxSuites returns the Kustomization of the suites, which a page adds to the others, and its identity.
 func fluxSuites(t *testing.T) (string, kustomize.Kustomization) {
 	t.Helper()
@@ -175,9 +199,6 @@ func TestNightlyRegression(t *testing.T) {
 	if moved, isThere := at(spec, "regression")["acknowledgements"].([]any); !isThere || len(moved) != 0 {
 		t.Errorf("the acknowledgements are %v", moved)
 	}
-	if wave := at(suite, "metadata", "annotations")["argocd.argoproj.io/sync-wave"]; wave != "1" {
-		t.Errorf("it is in wave %v, and the Testbed in 0", wave)
-	}
 	if testbed := at(spec, "template", "experiment", "testbedRef")["name"]; testbed != "lab" {
 		t.Errorf("it is on testbed %v", testbed)
 	}
@@ -233,7 +254,7 @@ func TestArgoCD(t *testing.T) {
 	found := built(t, "argocd")
 	maps.Copy(found, built(t, "argocd/apps"))
 	const project = "AppProject/argocd/vnfbench-bench"
-	want := []string{project, "Application/argocd/vnfbench", "Application/argocd/vnfbench-bench", "Application/argocd/vnfbench-operator"}
+	want := []string{project, "Application/argocd/vnfbench", "Application/argocd/vnfbench-bench", "Application/argocd/vnfbench-operator", "Application/argocd/vnfbench-testbed"}
 	if diff := cmp.Diff(want, ids(found)); diff != "" {
 		t.Fatal(diff)
 	}
@@ -267,7 +288,7 @@ func TestArgoCD(t *testing.T) {
 			takes(t, values)
 		}
 	}
-	if diff := cmp.Diff(map[string]string{want[0]: "", want[1]: "1", want[2]: "0"}, waves); diff != "" {
+	if diff := cmp.Diff(map[string]string{want[0]: "", want[1]: "2", want[2]: "0", want[3]: "1"}, waves); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -284,8 +305,8 @@ func argoCDProject(t *testing.T, project, bench object) {
 		namespaced := at(o, "metadata")["namespace"] != nil
 		kinds[namespaced] = append(kinds[namespaced], group+"/"+o["kind"].(string))
 	}
-	// The page of the nightly regression adds the suites.
-	kinds[true] = append(kinds[true], "vnfbench.io/BenchmarkSuite")
+	// The page of the nightly regression adds the suites, and Argo CD shows their executions.
+	kinds[true] = append(kinds[true], "vnfbench.io/BenchmarkSuite", "vnfbench.io/BenchmarkSuiteRun")
 	for namespaced, field := range map[bool]string{false: "clusterResourceWhitelist", true: "namespaceResourceWhitelist"} {
 		var permitted []string
 		allowed, _ := at(project, "spec")[field].([]any)
@@ -310,7 +331,7 @@ func argoCDProject(t *testing.T, project, bench object) {
 		t.Error(diff)
 	}
 	if wave := at(project, "metadata", "annotations")["argocd.argoproj.io/sync-wave"]; wave != "0" {
-		t.Errorf("the project is in wave %v, and the bench in 1", wave)
+		t.Errorf("the project is in wave %v, and the bench in 2", wave)
 	}
 }
 
@@ -343,7 +364,6 @@ func TestRunsInGit(t *testing.T) {
 			"kustomize.toolkit.fluxcd.io/prune":  "disabled",
 			"argocd.argoproj.io/sync-options":    "Prune=false",
 			"argocd.argoproj.io/compare-options": "IgnoreExtraneous",
-			"argocd.argoproj.io/sync-wave":       "1",
 		} {
 			if annotations[key] != want {
 				t.Errorf("%s has %s: %v, want %s", id, key, annotations[key], want)
@@ -359,8 +379,10 @@ func TestRunsInGit(t *testing.T) {
 		t.Error("there are no runs")
 	}
 	// They would be deleted with their namespace.
-	namespace := at(built(t, "bench")["Namespace//bench"], "metadata", "annotations")
-	for key, want := range map[string]string{"kustomize.toolkit.fluxcd.io/prune": "disabled", "argocd.argoproj.io/sync-options": "Prune=false,Delete=false"} {
+	namespace := at(built(t, "bench/testbed")["Namespace//bench"], "metadata", "annotations")
+	for key, want := range map[string]string{
+		"kustomize.toolkit.fluxcd.io/prune": "disabled", "argocd.argoproj.io/sync-options": "Prune=false,Delete=false", "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+	} {
 		if namespace[key] != want {
 			t.Errorf("the namespace of the runs has %s: %v, want %s", key, namespace[key], want)
 		}

@@ -21,14 +21,14 @@ import (
 
 const (
 	argoCDNamespace = "argocd"
-	// argoCDRoot is the Application that makes the other two, argoCDOperator that of the chart, and argoCDBench that of the Testbed, the runs
-	// and the suites.
-	argoCDRoot, argoCDOperator, argoCDBench = "vnfbench", "vnfbench-operator", "vnfbench-bench"
+	// argoCDRoot is the Application that makes the others, argoCDOperator that of the chart, argoCDTestbed that of the Testbed, and argoCDBench
+	// that of the runs and the suites.
+	argoCDRoot, argoCDOperator, argoCDTestbed, argoCDBench = "vnfbench", "vnfbench-operator", "vnfbench-testbed", "vnfbench-bench"
 	// firstRun is the run of config/gitops, and runFile where it is.
 	firstRun, runFile = "router-0a1b2c3d", "config/gitops/bench/runs/router.yaml"
 )
 
-// argoCDApplication is the kind of the three.
+// argoCDApplication is the kind of the four.
 var argoCDApplication = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}
 
 // TestArgoCD lets Argo CD's own application controller and repository server follow a repository with config/gitops, by the commands of
@@ -45,10 +45,12 @@ func TestArgoCD(t *testing.T) {
 		part{"DoesNotWaitForAnOldRun", a.doesNotWait},
 		part{"RefusesWhatIsNoRun", a.refusesABinding},
 		part{"MeasuresAnotherImage", a.measuresAnotherImage},
+		part{"IsRemoved", func(t *testing.T) { a.isRemoved(t, 1) }},
 	) {
 		return
 	}
-	a.gitops.Whole(t, "Flux 0: needs Flux: make e2e-flux", "Flux 1: needs Flux: make e2e-flux", "Notifications 0: needs Flux: make e2e-flux")
+	const flux = "needs Flux: make e2e-flux"
+	a.gitops.Whole(t, "Flux 0: "+flux, "Flux 1: "+flux, "Notifications 0: "+flux, "Remove it 0: "+flux)
 	a.nightly.Whole(t, "Put it into Git 1: make e2e-flux", "With Flux, who may bring an image 0: needs Flux: make e2e-flux", "What you see 0: no night comes: make e2e-flux",
 		"What you see 1: no night comes: make e2e-flux", "How to read it 0: needs Flux: make e2e-flux", "Keep and notify 0: no night comes: make e2e-flux")
 }
@@ -60,9 +62,6 @@ type argoCD struct{ *followed }
 func newArgoCD(t *testing.T) *argoCD {
 	t.Helper()
 	a := &argoCD{newFollowed(t, "Argo CD")}
-	// No night comes while the test runs: it is half a day away.
-	away := time.Now().Add(12 * time.Hour).UTC().Hour()
-	a.edit(t, nightlyFile, `schedule: "0 1 * * *"`, fmt.Sprintf(`schedule: "0 %d * * *"`, away), "timeZone: Europe/Berlin", "timeZone: UTC")
 	a.publish(t)
 	return a
 }
@@ -162,11 +161,11 @@ func (a *argoCD) untilSynced(t *testing.T, name, health string, limit time.Durat
 	})
 }
 
-// untilSays waits until Argo CD says of an object what its condition says, as the scripts of config/gitops do: the reason and the message.
-func (a *argoCD) untilSays(t *testing.T, kind, name, status string, of func() metav1.Condition) {
+// untilSays waits until Argo CD says of an object of an Application what its condition says, as the scripts of config/gitops do: the reason and the message.
+func (a *argoCD) untilSays(t *testing.T, by, kind, name, status string, of func() metav1.Condition) {
 	t.Helper()
 	var want resourceHealth
-	a.until(t, argoCDBench, onceLooked, "saying what the condition of the "+kind+" says", func(app *application) bool {
+	a.until(t, by, onceLooked, "saying what the condition of the "+kind+" says", func(app *application) bool {
 		c := of()
 		want = resourceHealth{status, c.Reason + ": " + c.Message}
 		return app.healthOf(kind, name) == want
@@ -185,11 +184,11 @@ func (a *argoCD) ends(t *testing.T, name, health string, status metav1.Condition
 	t.Helper()
 	a.untilRun(t, name, "applied", func(*v1alpha1.BenchmarkRun) bool { return true })
 	verdict := condition(ends(t, benchNamespace, name, status, reason), v1alpha1.ConditionSucceeded)
-	a.untilSays(t, "BenchmarkRun", name, health, func() metav1.Condition { return verdict })
+	a.untilSays(t, argoCDBench, "BenchmarkRun", name, health, func() metav1.Condition { return verdict })
 }
 
-// installs applies the Application, and checks that the operator came by its chart, that the Application of the runs came when the operator was
-// healthy, and that it was healthy when its run had its verdict, and neither before.
+// installs applies the Application, and checks that the operator came by its chart, that the Application of the Testbed came when the operator
+// was healthy and that of the runs after it, and that it was healthy when its run had its verdict, and neither before.
 func (a *argoCD) installs(t *testing.T) {
 	a.gitops.Run(t, a.tool, 0, "--timeout=6h", "--timeout=20m")
 	verdict := condition(getRun(t, benchNamespace, firstRun), v1alpha1.ConditionSucceeded)
@@ -201,18 +200,22 @@ func (a *argoCD) installs(t *testing.T) {
 		t.Errorf("the Application is healthy since %s, and the run has its verdict since %s", since, verdict.LastTransitionTime)
 	}
 	t.Logf("run accepted at %s, Application healthy at %s", verdict.LastTransitionTime.UTC().Format(time.TimeOnly), bench.Status.Health.LastTransitionTime.UTC().Format(time.TimeOnly))
-	a.untilSays(t, "BenchmarkRun", firstRun, "Healthy", func() metav1.Condition { return verdict })
-	a.untilSays(t, "Testbed", "lab", "Healthy", func() metav1.Condition {
+	a.untilSays(t, argoCDBench, "BenchmarkRun", firstRun, "Healthy", func() metav1.Condition { return verdict })
+	a.untilSays(t, argoCDTestbed, "Testbed", "lab", "Healthy", func() metav1.Condition {
 		testbed := &v1alpha1.Testbed{}
 		must(t, retry(t, func() error { return cluster.Get(t.Context(), client.ObjectKey{Name: "lab"}, testbed) }))
 		return conditionOf(testbed.Status.Conditions, v1alpha1.ConditionReady)
 	})
-	operator := a.untilSynced(t, argoCDOperator, "Healthy", onceLooked)
-	if since := operator.Status.Health.LastTransitionTime; bench.Metadata.CreationTimestamp.Before(&since) {
-		t.Errorf("the bench was made at %s, and the operator is healthy since %s", bench.Metadata.CreationTimestamp, since)
+	next := bench
+	for _, name := range []string{argoCDTestbed, argoCDOperator} {
+		app := a.untilSynced(t, name, "Healthy", onceLooked)
+		if since := app.Status.Health.LastTransitionTime; next.Metadata.CreationTimestamp.Before(&since) {
+			t.Errorf("%s was made at %s, and %s is healthy since %s", next.Metadata.Name, next.Metadata.CreationTimestamp, name, since)
+		}
+		next = app
 	}
 	root := a.untilSynced(t, argoCDRoot, "Healthy", onceLooked)
-	for _, name := range []string{argoCDOperator, argoCDBench} {
+	for _, name := range []string{argoCDOperator, argoCDTestbed, argoCDBench} {
 		if got := root.healthOf(argoCDApplication.Kind, name).Status; got != "Healthy" {
 			t.Errorf("Argo CD says %q of the Application %s: the script for Applications makes waves wait", got, name)
 		}
@@ -306,7 +309,7 @@ func (a *argoCD) measuresAnotherImage(t *testing.T) {
 	a.nightly.Run(t, "Put it into Git", 0, "kubectl apply -k config/gitops/flux ", ": ")
 	a.putsAnImage(t)
 	a.untilExecuted(t, "vyos-1")
-	a.untilSays(t, "BenchmarkSuite", "nightly", "Healthy", func() metav1.Condition {
+	a.untilSays(t, argoCDBench, "BenchmarkSuite", "nightly", "Healthy", func() metav1.Condition {
 		c := a.verdictOf(t, "nightly")
 		if c.Reason != v1alpha1.ReasonNotExecuted {
 			t.Fatalf("the suite nightly has %s, and no night has come", c.Reason)
@@ -326,7 +329,7 @@ func (a *argoCD) untilExecuted(t *testing.T, execution string) {
 		return s.Status.LastExecution != nil && s.Status.LastExecution.Name == execution && meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionSucceeded)
 	}, func(*v1alpha1.BenchmarkSuite) string { return a.application(t, argoCDBench).String() })
 	a.untilSynced(t, argoCDBench, "Healthy", onceLooked)
-	a.untilSays(t, "BenchmarkSuite", "vyos", "Healthy", func() metav1.Condition { return a.verdictOf(t, "vyos") })
+	a.untilSays(t, argoCDBench, "BenchmarkSuite", "vyos", "Healthy", func() metav1.Condition { return a.verdictOf(t, "vyos") })
 }
 
 // verdictOf returns the condition Succeeded of a suite.
@@ -353,7 +356,7 @@ func (a *argoCD) diagnose(t *testing.T) {
 // stopArgoCD removes what makes the runs and the suites. Its Applications have no finalizer in the manifests, by which Argo CD deletes what it has applied.
 func stopArgoCD(t *testing.T) {
 	t.Helper()
-	remove(t, argoCDNamespace, argoCDApplication.Kind, argoCDRoot, argoCDBench)
+	remove(t, argoCDNamespace, argoCDApplication.Kind, argoCDRoot, argoCDBench, argoCDTestbed)
 	remove(t, argoCDNamespace, "appprojects.argoproj.io", argoCDBench)
 }
 

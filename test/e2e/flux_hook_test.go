@@ -3,7 +3,9 @@ package e2e
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +24,12 @@ type hookEvent struct {
 	Severity       string
 	Reason         string
 	Message        string
+	Metadata       map[string]string
+}
+
+// of reports whether an event is about a commit: its metadata have the revision.
+func (e *hookEvent) of(commit string) bool {
+	return commit == "" || slices.ContainsFunc(slices.Collect(maps.Values(e.Metadata)), func(value string) bool { return strings.Contains(value, commit) })
 }
 
 func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -36,30 +44,30 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.events = append(h.events, event)
 }
 
-// about returns the failures of a Kustomization whose message has a text.
-func (h *hook) about(name, text string) []hookEvent {
+// about returns the failures of a Kustomization by a commit, or by any if it is empty, whose message has a text.
+func (h *hook) about(name, commit, text string) []hookEvent {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	var found []hookEvent
 	for _, e := range h.events {
-		if e.InvolvedObject.Kind == "Kustomization" && e.InvolvedObject.Name == name && e.Severity == "error" && strings.Contains(e.Message, text) {
+		if e.InvolvedObject.Kind == "Kustomization" && e.InvolvedObject.Name == name && e.Severity == "error" && e.of(commit) && strings.Contains(e.Message, text) {
 			found = append(found, e)
 		}
 	}
 	return found
 }
 
-// until waits for such a failure after the first ones, of which there are known, and returns its message.
-func (h *hook) until(t *testing.T, name, text string, known int) string {
+// until waits for such a failure, and returns its message.
+func (h *hook) until(t *testing.T, name, commit, text string) string {
 	t.Helper()
 	for deadline := time.Now().Add(onceLooked); ; time.Sleep(time.Second) {
-		if found := h.about(name, text); len(found) > known {
-			return found[known].Message
+		if found := h.about(name, commit, text); len(found) > 0 {
+			return found[0].Message
 		}
 		if time.Now().After(deadline) {
 			h.lock.Lock()
 			defer h.lock.Unlock()
-			t.Fatalf("the web hook got no %q of %s; it got %+v", text, name, h.events)
+			t.Fatalf("the web hook got no %q of %s by %s; it got %+v", text, name, commit, h.events)
 		}
 	}
 }

@@ -48,10 +48,12 @@ func TestFlux(t *testing.T) {
 		part{"NotifiesOfARegression", f.notifies},
 		part{"PassesWhenItIsAccepted", f.passesWhenAccepted},
 		part{"KeepsWhatANightLeaves", f.keepsNights},
+		part{"IsRemoved", func(t *testing.T) { f.isRemoved(t, 0) }},
 	) {
 		return
 	}
-	f.gitops.Whole(t, "Argo CD 0: needs Argo CD: make e2e-argocd", "Argo CD 1: needs Argo CD: make e2e-argocd")
+	const argoCD = "needs Argo CD: make e2e-argocd"
+	f.gitops.Whole(t, "Argo CD 0: "+argoCD, "Argo CD 1: "+argoCD, "Remove it 1: "+argoCD)
 	f.nightly.Whole(t)
 }
 
@@ -107,7 +109,7 @@ func (f *flux) failsWithTheVerdict(t *testing.T) {
 	}
 	t.Logf("run %s at %s, Kustomization %s at %s: %s", condition(run, v1alpha1.ConditionSucceeded).Reason, condition(run, v1alpha1.ConditionSucceeded).LastTransitionTime.Format(time.TimeOnly),
 		ready.Reason, ready.LastTransitionTime.Format(time.TimeOnly), ready.Message)
-	f.hook.until(t, fluxRuns, name, 0)
+	f.hook.until(t, fluxRuns, f.commit(t), name)
 	// The run that has left Git is still there, with its results.
 	if old := getRun(t, benchNamespace, "router-0a1b2c3d"); len(old.Status.Results) == 0 {
 		t.Errorf("the run that has left Git has no results")
@@ -173,7 +175,7 @@ func (f *flux) measuresAnotherImage(t *testing.T) {
 // Kustomization was ready before the night. It fails and the web hook is called when Flux looks, and not before.
 func (f *flux) notifies(t *testing.T) {
 	// The lab does other things meanwhile, and the margin that the file allows takes a machine that does not.
-	f.edit(t, nightlyFile, "marginPercent: 5", "marginPercent: 20", "timeZone: Europe/Berlin", "timeZone: UTC")
+	f.edit(t, nightlyFile, "marginPercent: 5", "marginPercent: 20")
 	for range 2 {
 		f.night(t, metav1.ConditionTrue)
 	}
@@ -192,12 +194,12 @@ func (f *flux) notifies(t *testing.T) {
 	if k := f.kustomization(t, fluxSuites); !k.readyOf(f.commit(t)) {
 		t.Fatalf("Flux has not looked since the night, and the Kustomization is not ready: %s", k)
 	}
-	if early := f.hook.about(fluxSuites, ""); len(early) > 0 {
+	if early := f.hook.about(fluxSuites, "", ""); len(early) > 0 {
 		t.Fatalf("the web hook got failures before Flux has looked: %v", early)
 	}
 	f.nightly.Run(t, "How to read it", 0)
 	k := f.until(t, fluxSuites, onceLooked, "failed", func(k *kustomization) bool { return k.failedOf(f.commit(t)) })
-	t.Logf("suite: %s\nKustomization: %s\nweb hook: %s", c.Message, k, f.hook.until(t, fluxSuites, "BenchmarkSuite/"+benchNamespace+"/nightly", 0))
+	t.Logf("suite: %s\nKustomization: %s\nweb hook: %s", c.Message, k, f.hook.until(t, fluxSuites, f.commit(t), "BenchmarkSuite/"+benchNamespace+"/nightly"))
 	f.showsTheRegression(t)
 }
 
@@ -263,12 +265,11 @@ func (f *flux) nightlySuite(t *testing.T) *v1alpha1.BenchmarkSuite {
 
 // passesWhenAccepted commits that the regression is wanted. No other commit has made the Kustomization ready, and Flux notifies again.
 func (f *flux) passesWhenAccepted(t *testing.T) {
-	known := len(f.hook.about(fluxSuites, ""))
 	f.write(t, "README.md", "Nothing that is measured.\n")
 	f.push(t, "A commit that accepts nothing")
 	f.look(t)
 	f.until(t, fluxSuites, 2*onceLooked, "failed", func(k *kustomization) bool { return k.failedOf(f.commit(t)) })
-	f.hook.until(t, fluxSuites, "", known)
+	f.hook.until(t, fluxSuites, f.commit(t), "")
 	f.edit(t, nightlyFile, "acknowledgements: []", fmt.Sprintf("acknowledgements: [{kind: Accepted, revision: %q, note: The rules are wanted}]", f.revision(t)))
 	f.push(t, "Accept the rules")
 	f.look(t)

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,7 +105,7 @@ func newFollowed(t *testing.T, tool string) *followed {
 	must(t, os.CopyFS(filepath.Join(f.work, pages), os.DirFS(filepath.Join(guide.Root(t), pages))))
 	f.gitops, f.nightly = guide.Open(t, gitopsPage, f.work), guide.Open(t, nightlyPage, f.work)
 	f.gitops.Run(t, copyHeading, 0, "~/src/vnfbench", guide.Root(t))
-	for _, path := range []string{"flux/source.yaml", "argocd/root.yaml", "argocd/apps/operator.yaml", "argocd/apps/bench.yaml", "argocd/apps/project.yaml"} {
+	for _, path := range []string{"flux/source.yaml", "argocd/root.yaml", "argocd/apps/operator.yaml", "argocd/apps/testbed.yaml", "argocd/apps/bench.yaml", "argocd/apps/project.yaml"} {
 		f.edit(t, "config/gitops/"+path, "https://git.example.com", source)
 	}
 	for _, path := range []string{"flux/operator/release.yaml", "argocd/apps/operator.yaml"} {
@@ -110,6 +113,9 @@ func newFollowed(t *testing.T, tool string) *followed {
 	}
 	// The delay that the sample allows takes a machine that does nothing else.
 	f.edit(t, "config/gitops/bench/runs/router.yaml", "atMost: 10000000}", "atMost: 1000000000}")
+	// No night comes unless the test wants one: it is half a day away.
+	away := time.Now().Add(12 * time.Hour).UTC().Hour()
+	f.edit(t, nightlyFile, `schedule: "0 1 * * *"`, fmt.Sprintf(`schedule: "0 %d * * *"`, away), "timeZone: Europe/Berlin", "timeZone: UTC")
 	repository.Git(t, f.router, "init", "--quiet")
 	return f
 }
@@ -269,6 +275,40 @@ subjects:
 	}
 }
 
+// removeBindings removes the bindings of putsABinding, which a tool may have applied in spite of the limits: they would stay when they leave Git.
+func removeBindings(t *testing.T) {
+	t.Helper()
+	found := &rbacv1.ClusterRoleBindingList{}
+	ctx := context.Background() // also after the test's end
+	if err := cluster.List(ctx, found); err != nil {
+		t.Errorf("looking for bindings: %v", err)
+	}
+	for i := range found.Items {
+		if strings.HasPrefix(found.Items[i].Name, bindingName) {
+			if err := client.IgnoreNotFound(cluster.Delete(ctx, &found.Items[i])); err != nil {
+				t.Errorf("deleting a binding: %v", err)
+			}
+		}
+	}
+}
+
+// isRemoved removes everything by the page's commands for the tool, which are the block of that number, and checks that the namespace and the
+// kinds are left, without an operator, a Testbed or a run.
+func (f *followed) isRemoved(t *testing.T, block int) {
+	t.Helper()
+	f.gitops.Run(t, "Remove it", block)
+	for _, list := range []client.ObjectList{
+		&v1alpha1.TestbedList{}, &v1alpha1.BenchmarkRunList{}, &v1alpha1.BenchmarkSuiteList{}, &v1alpha1.BenchmarkSuiteRunList{},
+	} {
+		must(t, retry(t, func() error { return cluster.List(t.Context(), list) }))
+		if n := meta.LenList(list); n > 0 {
+			t.Errorf("%d objects are left of %T", n, list)
+		}
+	}
+	untilGone(t, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "vnfbench-system", Name: "vnfbench"}})
+	must(t, cluster.Get(t.Context(), client.ObjectKey{Name: benchNamespace}, &corev1.Namespace{}))
+}
+
 // edit replaces texts that a file of the work tree must have.
 func (f *followed) edit(t *testing.T, path string, pairs ...string) {
 	t.Helper()
@@ -354,6 +394,7 @@ func removeFollowed(t *testing.T) {
 	if isArgoCD {
 		stopArgoCD(t)
 	}
+	removeBindings(t)
 	remove(t, benchNamespace, "namespace", benchNamespace)
 	if isFlux {
 		remove(t, fluxNamespace, fluxKustomizations, "vnfbench-testbed")

@@ -88,10 +88,11 @@ func TestNightlyPage(t *testing.T) {
 	}
 	commands := guide.Open(t, nightly, runs)
 	const put, machine = "Put it into Git", "A vendor's machine"
-	commands.Together(t, []guide.Block{{Heading: put}, {Heading: put, Index: 1}, {Heading: machine}, {Heading: machine, Index: 1}, {Heading: "Keep and notify"}},
+	const images = "With Flux, who may bring an image"
+	commands.Together(t, []guide.Block{{Heading: put}, {Heading: put, Index: 1}, {Heading: images}, {Heading: machine}, {Heading: machine, Index: 1}, {Heading: "Keep and notify"}},
 		"~/src/my-firewall", firewall, "~/src/vyos", firewall)
 	const flux = "needs a cluster: make e2e-flux"
-	commands.Whole(t, "With Flux, who may bring an image 0: "+flux, "What you see 0: "+flux, "What you see 1: "+flux, "How to read it 0: "+flux)
+	commands.Whole(t, "What you see 0: "+flux, "What you see 1: "+flux, "How to read it 0: "+flux)
 
 	revision := repository.Git(t, firewall, "rev-parse", "--short=8", "HEAD")
 	suites := build(t, runs, "config/gitops/bench")
@@ -106,6 +107,9 @@ func TestNightlyPage(t *testing.T) {
 	if follows := build(t, runs, "config/gitops/flux"); !strings.Contains(follows, "name: vnfbench-suites") {
 		t.Errorf("Flux does not follow the suites:\n%s", follows)
 	}
+	if rights := build(t, runs, "config/gitops/flux/testbed"); strings.Count(rights, "name: vnfbench-bench-images") != 3 {
+		t.Errorf("the right to bring images is not there:\n%s", rights)
+	}
 	if release := build(t, runs, "config/gitops/flux/operator"); !strings.Contains(release, "results:\n      enabled: true") {
 		t.Errorf("the archive is not there:\n%s", release)
 	}
@@ -119,7 +123,7 @@ func TestPage(t *testing.T) {
 	commands.Run(t, "Measure again", 0, "~/src/my-router", router)
 	name := "name: router-" + repository.Git(t, router, "rev-parse", "--short=8", "HEAD")
 	built := build(t, runs, "config/gitops/bench")
-	for _, want := range []string{name, "name: lab\n", "kustomize.toolkit.fluxcd.io/prune: disabled", "argocd.argoproj.io/sync-options: Prune=false"} {
+	for _, want := range []string{name, "kustomize.toolkit.fluxcd.io/prune: disabled", "argocd.argoproj.io/sync-options: Prune=false"} {
 		if !strings.Contains(built, want) {
 			t.Errorf("the new commit has no %q:\n%s", want, built)
 		}
@@ -136,5 +140,6 @@ func TestPage(t *testing.T) {
 	commands.Whole(t,
 		"Flux 0: needs Flux: make e2e-flux", "Flux 1: needs Flux: make e2e-flux", "Notifications 0: needs Flux: make e2e-flux",
 		"Argo CD 0: needs Argo CD: make e2e-argocd", "Argo CD 1: needs Argo CD: make e2e-argocd",
-		"What happens to the old run 0: needs a cluster: make e2e-flux")
+		"What happens to the old run 0: needs a cluster: make e2e-flux",
+		"Remove it 0: needs Flux: make e2e-flux", "Remove it 1: needs Argo CD: make e2e-argocd")
 }
