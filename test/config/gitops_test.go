@@ -248,7 +248,13 @@ func TestArgoCD(t *testing.T) {
 				}
 			}
 			Destination struct{ Namespace string }
-			SyncPolicy  struct{ Automated map[string]any }
+			SyncPolicy  struct {
+				Automated map[string]any
+				Retry     struct {
+					Limit   int
+					Refresh bool
+				}
+			}
 		}
 	}
 	found := built(t, "argocd")
@@ -276,6 +282,10 @@ func TestArgoCD(t *testing.T) {
 		// Argo CD drops fields that are false from its Applications, and calls them out of sync then.
 		if prune, written := a.Spec.SyncPolicy.Automated["prune"]; written && prune != true {
 			t.Errorf("%s says prune: %v, want no such field", id, prune)
+		}
+		// What comes before the runs may have to wait for nodes, and a refused commit is mended by the next one.
+		if retry := a.Spec.SyncPolicy.Retry; a.Spec.Source.Helm.ReleaseName == "" && (!retry.Refresh || waves[id] == "" && retry.Limit != -1) {
+			t.Errorf("%s retries a sync by %+v", id, retry)
 		}
 		if option := a.Metadata.Annotations["argocd.argoproj.io/compare-options"]; waves[id] != "" && option != "ServerSideDiff=true" {
 			t.Errorf("%s is compared by %q: defaults of the API server would be differences", id, option)

@@ -292,8 +292,8 @@ func removeBindings(t *testing.T) {
 	}
 }
 
-// isRemoved removes everything by the page's commands for the tool, which are the block of that number, and checks that the namespace and the
-// kinds are left, without an operator, a Testbed or a run.
+// isRemoved removes everything by the page's commands for the tool, which are the block of that number, and checks that the namespace is left,
+// without an operator, a Testbed or a run, and nothing that would make them again.
 func (f *followed) isRemoved(t *testing.T, block int) {
 	t.Helper()
 	f.gitops.Run(t, "Remove it", block)
@@ -306,7 +306,22 @@ func (f *followed) isRemoved(t *testing.T, block int) {
 		}
 	}
 	untilGone(t, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "vnfbench-system", Name: "vnfbench"}})
-	must(t, cluster.Get(t.Context(), client.ObjectKey{Name: benchNamespace}, &corev1.Namespace{}))
+	ns := &corev1.Namespace{}
+	must(t, cluster.Get(t.Context(), client.ObjectKey{Name: benchNamespace}, ns))
+	if ns.DeletionTimestamp != nil {
+		t.Errorf("the namespace %s is being deleted", benchNamespace)
+	}
+	for _, kind := range []schema.GroupVersionKind{fluxKustomization, argoCDApplication} {
+		if !served(t, kind) {
+			continue
+		}
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		must(t, retry(t, func() error { return cluster.List(t.Context(), list) }))
+		for _, o := range list.Items {
+			t.Errorf("the %s %s is left, and makes again what is deleted", kind.Kind, o.GetName())
+		}
+	}
 }
 
 // edit replaces texts that a file of the work tree must have.
